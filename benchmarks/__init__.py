@@ -1,0 +1,1 @@
+"""The benchmark suite, run from a checkout with ``python -m benchmarks``."""

@@ -1,0 +1,1 @@
+"""Cards, fetchers and generators of the data that tests and benchmarks read."""

@@ -1,0 +1,1 @@
+"""A production GPU cluster, as published: see ``card.md``."""

@@ -1,0 +1,1 @@
+"""Generated clusters with fixed seeds: see ``card.md``."""

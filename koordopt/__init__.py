@@ -1,0 +1,1 @@
+"""Optimisation-based scheduling for Kubernetes."""

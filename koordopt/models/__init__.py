@@ -1,0 +1,1 @@
+"""What is true: values and laws; no solver, no cluster, no clock."""

@@ -1,0 +1,1 @@
+"""Typed readings of the API objects that koordopt uses."""

@@ -1,0 +1,1 @@
+"""The problems that solvers are given."""

@@ -1,0 +1,1 @@
+"""How to act: components, adapters and the command line."""

@@ -1,0 +1,1 @@
+"""The offline planner: saved clusters in, plans out."""

@@ -1,0 +1,1 @@
+"""A cluster to look at, that comes with the package."""

@@ -1,0 +1,140 @@
+"""Bytes of the files, folders and streams that are planned from, within a limit."""
+
+import codecs
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Final, Literal
+
+from koordopt.runtime.planner.inputs import UnreadableInput
+
+DEFAULT_MAX_INPUT: Final = 2**30
+"""Bytes that all inputs together may have."""
+
+STANDARD_INPUT: Final = "standard input"
+"""How messages name ``-``."""
+
+SUFFIXES: Final = (".json", ".yaml", ".yml")
+"""Files that are read from a folder."""
+
+_CHUNK = 2**20
+
+Source = Path | Literal["-"]
+"""A file, a folder, or standard input."""
+
+
+def contents(paths: Sequence[Source], max_input: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the label and the text of every file, sorted by label.
+
+    Parameters
+    ----------
+    paths
+        Files; folders, of which every file with one of `SUFFIXES` is read, hidden ones apart;
+        ``-`` for standard input. A file that is named twice is read once.
+    max_input
+        Bytes that all of them together may have.
+
+    Yields
+    ------
+    tuple[str, bytes]
+        How messages name the file, and UTF-8 text without a byte order mark.
+
+    Raises
+    ------
+    UnreadableInput
+        If there is nothing to read, or a file is missing, too large or not UTF-8.
+    """
+    budget = max_input
+    for label, path in _sources(paths):
+        data = _load(label, path, budget, max_input)
+        budget -= len(data)
+        yield label, data
+
+
+def _sources(paths: Sequence[Source]) -> list[tuple[str, Path | None]]:
+    """Return the label and the path of every file, sorted; standard input has no path."""
+    if not paths:
+        msg = "no input; expected files, folders or - for standard input"
+        raise UnreadableInput(msg)
+    by_place: dict[Path, Path] = {}
+    for path in paths:
+        if path != "-":
+            for file in _files(path):
+                place = file.resolve()
+                by_place[place] = min(file, by_place.get(place, file))
+    sources: list[tuple[str, Path | None]] = [(str(file), file) for file in by_place.values()]
+    if "-" in paths:
+        sources.append((STANDARD_INPUT, None))
+    return sorted(sources, key=lambda source: source[0])
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files that a path stands for."""
+    if not path.exists():
+        msg = f"{path}: does not exist; expected a file or a folder"
+        raise UnreadableInput(msg)
+    if not path.is_dir():
+        return [path]
+    files = [
+        file
+        for file in path.rglob("*")
+        if file.suffix in SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and file.is_file()
+    ]
+    if not files:
+        msg = f"{path}: a folder without manifests; expected files in {', '.join(SUFFIXES)}"
+        raise UnreadableInput(msg)
+    return files
+
+
+def _load(label: str, path: Path | None, budget: int, max_input: int) -> bytes:
+    """Return the bytes of a file that fits into the budget and is UTF-8."""
+    try:
+        if path is None:
+            data = _read_at_most(sys.stdin.buffer, budget)
+        else:
+            with path.open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                is_too_large = stat.S_ISREG(status.st_mode) and status.st_size > budget
+                data = None if is_too_large else _read_at_most(stream, budget)
+    except OSError as error:
+        msg = f"{label}: cannot be read ({error.strerror}); expected a readable file"
+        raise UnreadableInput(msg) from error
+    if data is None:
+        msg = (
+            f"{label}: the input exceeds {max_input} bytes; expected less, or a larger --max-input"
+        )
+        raise UnreadableInput(msg)
+    _check_utf8(label, data)
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _read_at_most(stream: BinaryIO, limit: int) -> bytes | None:
+    """Return what a stream holds, or None when that is more than a limit."""
+    buffer = BytesIO()
+    while chunk := stream.read(_CHUNK):
+        buffer.write(chunk)
+        if buffer.tell() > limit:
+            return None
+    return buffer.getvalue()
+
+
+def _check_utf8(label: str, data: bytes) -> None:
+    """Raise if the bytes are not UTF-8, which JSON's reader checks only where it looks."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(data)
+    for start in range(0, max(len(data), 1), _CHUNK):
+        # The decoder may hold back up to three bytes of a character that a chunk cuts.
+        held = len(decoder.getstate()[0])
+        chunk = view[start : start + _CHUNK]
+        try:
+            decoder.decode(chunk, final=start + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            at = start - held + error.start
+            line = data.count(b"\n", 0, at) + 1
+            msg = f"{label}: line {line}: byte 0x{data[at]:02x} is not UTF-8; expected UTF-8 text"
+            raise UnreadableInput(msg) from error

@@ -1,0 +1,1 @@
+"""Greedy placement: the fast path, the fallback and the baseline."""

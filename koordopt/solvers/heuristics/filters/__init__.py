@@ -1,0 +1,1 @@
+"""Filter plug-ins, one file each, named as the rule in ``models/rules`` that they enforce."""

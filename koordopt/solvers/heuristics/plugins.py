@@ -1,0 +1,84 @@
+"""What the greedy pipeline asks of a filter and of a score.
+
+A *local* plug-in judges a node by that node's own state, so its verdict stays valid until a pod is
+placed there; the pipeline keeps it. A *global* one looks at the whole cluster (counts per topology
+domain, or the best of all feasible nodes) and is asked anew for every decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from koordopt.models.arrays import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFilter:
+    """A local filter for one class: ``one(n)``, and ``many(nodes)`` (None for all nodes)."""
+
+    one: Callable[[int], bool]
+    many: Callable[[IntArray | None], BoolArray]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundScore:
+    """A local score for one class, 0 to 100: ``one(n)``, and ``many(nodes)`` (None for all).
+
+    Both must give the same integer for a node.
+    """
+
+    one: Callable[[int], int]
+    many: Callable[[IntArray | None], IntArray]
+
+
+class LocalFilter(Protocol):
+    """Refuses nodes by their own state."""
+
+    rule: str
+
+    def bind(self, c: int) -> BoundFilter | None:
+        """Return the filter for class ``c``; None where it never refuses the class."""
+
+    def reasons(self, c: int) -> list[tuple[BoolArray, str, bool]]:
+        """Return why nodes refuse class ``c`` now.
+
+        Returns
+        -------
+        list
+            Mask of nodes, shape ``(N,)``; what a person reads; whether evictions could help.
+        """
+
+
+class GlobalFilter(Protocol):
+    """Refuses nodes by what runs elsewhere."""
+
+    rule: str
+
+    def mask(self, c: int) -> BoolArray | None:
+        """Return the nodes that class ``c`` may use now, ``(N,)``; None for all, always."""
+
+    def reasons(self, c: int) -> list[tuple[BoolArray, str, bool]]:
+        """Return why nodes refuse class ``c`` now, as ``LocalFilter.reasons``."""
+
+
+class LocalScore(Protocol):
+    """Scores nodes by their own state."""
+
+    name: str
+
+    def bind(self, c: int) -> BoundScore | None:
+        """Return the score for class ``c``; None where all nodes get the same."""
+
+    def refresh(self, n: int) -> None:
+        """Take note that the pods of node ``n`` changed."""
+
+
+class GlobalScore(Protocol):
+    """Scores nodes against each other."""
+
+    name: str
+
+    def scores(self, c: int, feasible: BoolArray) -> IntArray | None:
+        """Return 0 to 100 for each node, ``(N,)``, valid where ``feasible``; None for no say."""

@@ -1,0 +1,1 @@
+"""Score plug-ins, one file each."""

@@ -1,0 +1,208 @@
+"""How much of a node would be in use: least allocated, most allocated, or by a given shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from koordopt.models.arrays import IntArray
+from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
+from koordopt.solvers.heuristics.plugins import BoundScore
+from koordopt.solvers.heuristics.profile import Strategy
+from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf, shape_index
+from koordopt.solvers.heuristics.state import PlacementState
+
+_CUSTOM_SCALE = 10
+"""Scores of a shape run from 0 to 10, scores of nodes from 0 to 100."""
+
+
+class AllocationScore:
+    r"""Scores a node by the share of each resource in use once the pod is there.
+
+    Parameters
+    ----------
+    state
+        The state that is scored.
+    strategy
+        ``LeastAllocated`` scores free room, ``MostAllocated`` use, ``RequestedToCapacityRatio``
+        use by ``shape``.
+    resources
+        Resources with their weight.
+    shape
+        Utilisation (0 to 100) and score (0 to 10), ascending.
+
+    Notes
+    -----
+    With capacity :math:`C_r` and use :math:`U_r`, the pod included, the score is the weighted mean
+    of :math:`\lfloor 100 (C_r - U_r) / C_r \rfloor` or :math:`\lfloor 100 U_r / C_r \rfloor`, cut
+    to whole points. Resources without capacity, and extended ones that the pod does not ask for,
+    drop out; under a shape so do those that score 0, and the mean is rounded half up.
+    """
+
+    name = "NodeResourcesFit"
+
+    def __init__(
+        self,
+        state: PlacementState,
+        strategy: Strategy,
+        resources: Sequence[tuple[str, int]],
+        shape: Sequence[tuple[int, int]],
+    ) -> None:
+        self._uses = [UseOf(state, name, with_defaults=True) for name, _ in resources]
+        self._weights = [weight for _, weight in resources]
+        self._scores_free = strategy == "LeastAllocated"
+        self._table = (
+            _by_utilisation(shape) if strategy == "RequestedToCapacityRatio" else None
+        )
+        self._capacity = [use.capacity.tolist() for use in self._uses]
+        self._rows, self._row_of = shape_index([use.capacity for use in self._uses])
+        self._row_list: list[int] = self._row_of.tolist()
+        self._share = [
+            shares(self._scored(use.capacity, use.all_used()), use.capacity, up=True)
+            for use in self._uses
+        ]
+        self._share_of: list[list[int]] = [column.tolist() for column in self._share]
+
+    def _scored(self, capacity: IntArray, used: IntArray) -> IntArray:
+        return capacity - used if self._scores_free else used
+
+    def refresh(self, n: int) -> None:
+        """Take note that the pods of node ``n`` changed."""
+        for k, use in enumerate(self._uses):
+            capacity, used = self._capacity[k][n], use.used(n)
+            share = share_up(capacity - used if self._scores_free else used, capacity)
+            self._share_of[k][n] = share
+            self._share[k][n] = share
+
+    def bind(self, c: int) -> BoundScore | None:
+        """Return the score for class ``c``; None where no resource has a say."""
+        chosen = [
+            k
+            for k, use in enumerate(self._uses)
+            if self._weights[k] > 0
+            and (use.resource in NATIVE or use.asked(c) > 0)
+            and use.capacity.any()
+        ]
+        if not chosen:
+            return None
+        # What the pod adds, by distinct capacities; negative where free room is scored.
+        added = []
+        for k in chosen:
+            asked = shares(self._uses[k].asked(c), self._rows[:, k], up=not self._scores_free)
+            added.append(-asked if self._scores_free else asked)
+        weights = np.array([self._weights[k] for k in chosen], dtype=np.int64)
+        offered = np.where(self._rows[:, chosen] > 0, weights, 0)
+        if self._table is not None:
+            return self._bind_shape(chosen, added, offered)
+        return self._bind_mean(chosen, added, offered)
+
+    def _bind_mean(
+        self, chosen: list[int], added: list[IntArray], offered: IntArray
+    ) -> BoundScore:
+        """Return the weighted mean of the shares, over the resources that a node offers."""
+        arrays = [self._share[k] for k in chosen]
+        row_of, row_list = self._row_of, self._row_list
+        totals = np.maximum(offered.sum(axis=1), 1)
+        same_total = int(totals[0]) if (totals == totals[0]).all() else 0
+        weights = [offered[:, i] for i in range(len(chosen))]
+        fixed = [int(w[0]) if (w == w[0]).all() else None for w in weights]
+        singles = [
+            (self._share_of[k], added[i].tolist(), weights[i].tolist())
+            for i, k in enumerate(chosen)
+        ]
+        total_list = totals.tolist()
+
+        def one(n: int) -> int:
+            row = row_list[n]
+            score = 0
+            for share_of, plus, weight in singles:
+                share = (share_of[n] + plus[row]) >> SHIFT
+                if share > 0:
+                    score += weight[row] * (share if share < 100 else 100)
+            return score // total_list[row]
+
+        def many(nodes: IntArray | None) -> IntArray:
+            rows = row_of if nodes is None else row_of.take(nodes)
+            score: IntArray | None = None
+            for share, plus, weight, same in zip(arrays, added, weights, fixed, strict=True):
+                part = plus.take(rows)
+                part += share if nodes is None else share.take(nodes)
+                part >>= SHIFT
+                np.maximum(part, 0, out=part)
+                np.minimum(part, 100, out=part)
+                if same is None:
+                    part *= weight.take(rows)
+                elif same != 1:
+                    part *= same
+                if score is None:
+                    score = part
+                else:
+                    score += part
+            assert score is not None  # ``chosen`` is not empty
+            score //= same_total or totals.take(rows)
+            return score
+
+        return BoundScore(one, many)
+
+    def _bind_shape(
+        self, chosen: list[int], added: list[IntArray], offered: IntArray
+    ) -> BoundScore:
+        """Return the mean of the shape's scores, over the resources that score at all."""
+        table = self._table
+        assert table is not None  # only called with a shape
+        points: list[int] = table.tolist()
+        singles = [
+            (self._share_of[k], added[i].tolist(), offered[:, i].tolist())
+            for i, k in enumerate(chosen)
+        ]
+        row_of, row_list = self._row_of, self._row_list
+
+        def one(n: int) -> int:
+            row = row_list[n]
+            score = total = 0
+            for share_of, plus, weight in singles:
+                point = points[min((share_of[n] + plus[row]) >> SHIFT, 100)]
+                if point > 0:
+                    score += weight[row] * point
+                    total += weight[row]
+            return (2 * score + total) // (2 * total) if total else 0
+
+        def many(nodes: IntArray | None) -> IntArray:
+            rows = row_of if nodes is None else row_of.take(nodes)
+            score, total = np.zeros_like(rows), np.zeros_like(rows)
+            for i, k in enumerate(chosen):
+                share = self._share[k] if nodes is None else self._share[k].take(nodes)
+                point = table.take(np.minimum((share + added[i].take(rows)) >> SHIFT, 100))
+                weight = np.where(point > 0, offered[:, i].take(rows), 0)
+                score += weight * point
+                total += weight
+            return (2 * score + total) // np.maximum(2 * total, 1)
+
+        return BoundScore(one, many)
+
+
+def _by_utilisation(shape: Sequence[tuple[int, int]]) -> IntArray:
+    """Return the score of each whole per cent of utilisation, shape ``(101,)``.
+
+    Between two points the score is linear, and divisions cut towards zero.
+    """
+    table = np.zeros(101, dtype=np.int64)
+    for utilisation in range(101):
+        table[utilisation] = _interpolate(utilisation, shape)
+    return table
+
+
+def _interpolate(utilisation: int, shape: Sequence[tuple[int, int]]) -> int:
+    previous: tuple[int, int] | None = None
+    for at, raw in shape:
+        score = raw * _CUSTOM_SCALE
+        if utilisation <= at:
+            if previous is None:
+                return score
+            before, first = previous
+            step = (score - first) * (utilisation - before)
+            cut = abs(step) // (at - before)
+            return first + (cut if step >= 0 else -cut)
+        previous = (at, score)
+    return previous[1] if previous else 0

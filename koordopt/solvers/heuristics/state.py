@@ -1,0 +1,137 @@
+"""The mutable picture of a cluster while pods are placed one after another, with exact undo."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from koordopt.models.api import keys
+from koordopt.models.arrays import IntArray
+from koordopt.models.problem.placement import PlacementProblem
+from koordopt.models.rules.device import CardShare
+
+_SCORED = (keys.RESOURCE_CPU, keys.RESOURCE_MEMORY)
+
+
+class PlacementState:
+    """Room, pod counts, ports and cards, as of the placements made so far.
+
+    Amounts are held twice, in arrays for passes over many nodes and in lists for single nodes:
+    reading one element of an array costs more than the arithmetic on it.
+
+    Attributes
+    ----------
+    free
+        What each node can still give: ``R`` arrays of shape ``(N,)``.
+    free_of
+        The same as ``R`` lists.
+    scored_use
+        CPU and memory in use as scores reckon them, with defaults where a container asks for
+        nothing: two lists over nodes.
+    counts
+        Pods per domain, one array for each counter of the problem.
+    port_use
+        Pods that use each host port of the problem's ``ports``, by port and node.
+    card_free
+        What each card can still give, shape ``(3, N, K)`` for up to ``K`` cards a node.
+    """
+
+    def __init__(self, problem: PlacementProblem) -> None:
+        self.problem = problem
+        free = problem.capacity - problem.used
+        self.free: list[IntArray] = [np.ascontiguousarray(column) for column in free.T]
+        self.free_of: list[list[int]] = [column.tolist() for column in self.free]
+        self.scored_use = _scored_use(problem)
+        self.counts = [counter.base.copy() for counter in problem.counters.counters]
+        self.placed: list[tuple[int, int]] = []
+        self.cards_of: dict[int, tuple[CardShare, ...]] = {}
+        self.card_slot, self.card_free = _card_room(problem)
+        self.port_use = problem.ports.use.copy()
+        classes = problem.snapshot.classes
+        self._charges = [
+            tuple((r, int(v)) for r, v in enumerate(row) if v) for row in problem.request
+        ]
+        self._scored = [
+            tuple(cls.nonzero_request.get(name, 0) for name in _SCORED) for cls in classes
+        ]
+        self._counted = _counted(problem)
+        self._class_of: list[int] = problem.snapshot.pods.class_of.tolist()
+
+    def charges(self, c: int) -> tuple[tuple[int, int], ...]:
+        """Return what a pod of class ``c`` takes: pairs of resource index and amount."""
+        return self._charges[c]
+
+    def place(self, p: int, n: int, cards: tuple[CardShare, ...] = ()) -> None:
+        """Put pod ``p`` on node ``n`` with ``cards``; nothing is checked."""
+        self.placed.append((p, n))
+        if cards:
+            self.cards_of[p] = cards
+        self._apply(self._class_of[p], n, cards, 1)
+
+    def undo(self) -> tuple[int, int]:
+        """Take back the last placement, and return its pod and node."""
+        p, n = self.placed.pop()
+        self._apply(self._class_of[p], n, self.cards_of.pop(p, ()), -1)
+        return p, n
+
+    def _apply(self, c: int, n: int, cards: tuple[CardShare, ...], sign: int) -> None:
+        free, free_of = self.free, self.free_of
+        for r, amount in self._charges[c]:
+            left = free_of[r][n] - sign * amount
+            free_of[r][n] = left
+            free[r][n] = left
+        cpu, memory = self._scored[c]
+        self.scored_use[0][n] += sign * cpu
+        self.scored_use[1][n] += sign * memory
+        for j, domain_of in self._counted[c]:
+            domain = domain_of[n]
+            if domain >= 0:
+                self.counts[j][domain] += sign
+        for port in self.problem.ports.own.get(c, ()):
+            self.port_use[port, n] += sign
+        for share in cards:
+            slot = self.card_slot[share.card]
+            self.card_free[0, n, slot] -= sign * share.core
+            self.card_free[1, n, slot] -= sign * share.share
+            self.card_free[2, n, slot] -= sign * share.memory
+
+
+def _scored_use(problem: PlacementProblem) -> list[list[int]]:
+    pods, classes = problem.snapshot.pods, problem.snapshot.classes
+    amounts = np.array(
+        [[cls.nonzero_request.get(name, 0) for name in _SCORED] for cls in classes],
+        dtype=np.int64,
+    ).reshape(len(classes), len(_SCORED))
+    bound = np.flatnonzero(pods.node_of >= 0)
+    use = np.zeros((len(problem.capacity), len(_SCORED)), dtype=np.int64)
+    np.add.at(use, pods.node_of[bound], amounts[pods.class_of[bound]])
+    return [column.tolist() for column in use.T]
+
+
+def _counted(problem: PlacementProblem) -> list[tuple[tuple[int, list[int]], ...]]:
+    """Return, for each class, the counters it raises and the domain it raises on each node."""
+    known: dict[tuple[str, bytes | None], list[int]] = {}
+    domains = []
+    for counter in problem.counters.counters:
+        scope = counter.scope
+        key = (counter.key, None if scope is None else scope.tobytes())
+        if key not in known:
+            domain = counter.domain_of if scope is None else np.where(scope, counter.domain_of, -1)
+            known[key] = domain.tolist()
+        domains.append(known[key])
+    return [tuple((j, domains[j]) for j in counters) for counters in problem.counters.of_class]
+
+
+def _card_room(problem: PlacementProblem) -> tuple[list[int], IntArray]:
+    """Return the slot of each card on its node, and what all cards can give, ``(3, N, K)``.
+
+    Slots without a card have nothing to give.
+    """
+    cards = problem.snapshot.cards
+    sizes = [len(cards.on_node(n)) for n in range(len(problem.capacity))]
+    room = np.zeros((3, len(sizes), max(sizes, default=0)), dtype=np.int64)
+    slots = [0] * len(cards)
+    for n in range(len(sizes)):
+        for slot, d in enumerate(cards.on_node(n)):
+            slots[d] = slot
+            room[:, n, slot] = cards.capacity[d] - cards.used[d]
+    return slots, room
