@@ -178,7 +178,7 @@ def _group(gangs: Sequence[Gang]) -> tuple[tuple[GangGroup, ...], tuple[int, ...
     together: dict[int, list[int]] = {}
     for g in range(len(gangs)):
         together.setdefault(find(g), []).append(g)
-    table = []
+    table: list[GangGroup] = []
     group_of = [0] * len(gangs)
     for members in together.values():
         for g in members:

@@ -69,7 +69,7 @@ class MatcherTable:
             return
         self._read_keys.update(selector.match_labels)
         self._read_keys.update(e.key for e in selector.match_expressions)
-        demanded = [(key, (value,)) for key, value in selector.match_labels.items()]
+        demanded: list[tuple[str, tuple[str, ...]]] = [(key, (value,)) for key, value in selector.match_labels.items()]
         demanded += [
             (e.key, tuple(dict.fromkeys(e.values)))
             for e in selector.match_expressions

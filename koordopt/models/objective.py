@@ -60,7 +60,7 @@ def priority_levels(priorities: Sequence[int]) -> tuple[PriorityLevel, ...]:
 
     Past eight, neighbours of one priority band share a level, the lowest pair first.
     """
-    groups = [(value,) for value in sorted(set(priorities), reverse=True)]
+    groups: list[tuple[int, ...]] = [(value,) for value in sorted(set(priorities), reverse=True)]
 
     def mergeable(k: int) -> bool:
         first, second = band_of_priority(groups[k][-1]), band_of_priority(groups[k + 1][0])
@@ -117,7 +117,7 @@ def _guarantee(problem: PlacementProblem, placement: Placement) -> list[LevelVal
     used = arrays.used.copy()
     for p in placement.pod.tolist():
         q = int(table.quota_of[p])
-        amounts = np.where(arrays.counts[q], problem.request[class_of[p]], 0)
+        amounts = np.where(arrays.counted[q], problem.request[class_of[p]], 0)
         used[list(arrays.chains[q])] += amounts
     met = np.where(arrays.minimum < UNSET, np.minimum(used, arrays.minimum), 0)
     total = problem.capacity.sum(axis=0).tolist()

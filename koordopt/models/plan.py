@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from koordopt.models.api import keys
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.reason import Reason
 from koordopt.models.result import LevelValue, Limit, Method, SolveResult, Status
+from koordopt.models.rules.device import WHOLE
 
 
 @dataclass(frozen=True, order=True)
@@ -21,16 +23,33 @@ class DeviceShare:
         Kind of device, ``gpu``.
     minor
         Number of the card on its node.
-    share
-        Thousandths of the device: the larger of its compute and memory share.
+    core, memory_share
+        Compute and memory share, thousandths of the card.
     memory
-        Memory, bytes; None where the card's memory is not known.
+        Memory, bytes; 0 where the card's memory is not known.
     """
 
     type: str
     minor: int
-    share: int
-    memory: int | None = None
+    core: int
+    memory_share: int
+    memory: int
+
+    @property
+    def share(self) -> int:
+        """Thousandths of the device: the larger of its compute and memory share."""
+        return max(self.core, self.memory_share)
+
+    @property
+    def resources(self) -> dict[str, str]:
+        """The amounts as an allocation annotation records them."""
+        amounts = {
+            keys.RESOURCE_GPU_CORE: str(self.core * 100 // WHOLE),
+            keys.RESOURCE_GPU_MEMORY_RATIO: str(self.memory_share * 100 // WHOLE),
+        }
+        if self.memory:
+            amounts[keys.RESOURCE_GPU_MEMORY] = str(self.memory)
+        return amounts
 
 
 @dataclass(frozen=True)
@@ -116,27 +135,13 @@ class Plan:
             "status": self.status,
             "limit": self.limit,
             "method": self.method,
-            "levels": [
-                {
-                    "name": level.name,
-                    "sense": level.sense,
-                    "objective": level.objective,
-                    "bound": level.bound,
-                    "gap": level.gap,
-                }
-                for level in self.levels
-            ],
+            "levels": [level.to_dict() for level in self.levels],
             "gap": self.gap,
             "placements": [_bind_dict(bind) for bind in self.binds],
             "unplaced": [
                 {
                     "pod": pod,
-                    "reason": {
-                        "rule": reason.rule,
-                        "object": reason.object,
-                        "message": reason.message,
-                        "eviction_could_help": reason.eviction_could_help,
-                    },
+                    "reason": reason.to_dict(),
                     "relaxation": None,
                 }
                 for pod, reason in self.unplaced.items()
@@ -149,7 +154,7 @@ class Plan:
 def _devices(problem: PlacementProblem, result: SolveResult, p: int) -> tuple[DeviceShare, ...]:
     minor = problem.snapshot.cards.minor
     return tuple(
-        DeviceShare("gpu", int(minor[held.card]), max(held.core, held.share), held.memory or None)
+        DeviceShare("gpu", int(minor[held.card]), held.core, held.share, held.memory)
         for held in result.placement.cards.get(p, ())
     )
 
@@ -158,8 +163,6 @@ def _bind_dict(bind: Bind) -> dict[str, Any]:
     entry: dict[str, Any] = {"pod": bind.pod, "node": bind.node, "step": bind.step}
     if bind.devices:
         entry["devices"] = [
-            {"type": d.type, "minor": d.minor, "share": d.share}
-            | ({} if d.memory is None else {"memory": d.memory})
-            for d in bind.devices
+            {"type": d.type, "minor": d.minor, "share": d.share} for d in bind.devices
         ]
     return entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import msgspec
@@ -78,6 +79,19 @@ class PodTable:
     created_s: IntArray
     terminating: BoolArray
 
+    @classmethod
+    def of(cls, pods: Sequence[Pod], node_of: Sequence[int], class_of: IntArray) -> PodTable:
+        """Return the table of ``pods``, which are sorted, with their nodes and classes."""
+        created = [_seconds(pod.metadata.creation_timestamp) for pod in pods]
+        return cls(
+            objects=tuple(pods),
+            class_of=frozen(class_of),
+            node_of=frozen(np.array(node_of, dtype=np.int64)),
+            priority=frozen(np.array([pod.spec.priority or 0 for pod in pods], dtype=np.int64)),
+            created_s=frozen(np.array(created, dtype=np.int64)),
+            terminating=frozen(np.array([pod.is_terminating for pod in pods], dtype=np.bool_)),
+        )
+
     def __len__(self) -> int:
         return len(self.objects)
 
@@ -90,6 +104,10 @@ class PodTable:
     def index(self) -> dict[str, int]:
         """The index of each ``namespace/name``."""
         return {key: p for p, key in enumerate(self.keys)}
+
+
+def _seconds(moment: datetime | None) -> int:
+    return 0 if moment is None else int(moment.timestamp())
 
 
 def _clipped(amounts: Mapping[str, int]) -> dict[str, int]:

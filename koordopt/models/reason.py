@@ -25,3 +25,12 @@ class Reason:
     object: str
     message: str
     eviction_could_help: bool
+
+    def to_dict(self) -> dict[str, str | bool]:
+        """Return the reason as programs read it."""
+        return {
+            "rule": self.rule,
+            "object": self.object,
+            "message": self.message,
+            "eviction_could_help": self.eviction_could_help,
+        }

@@ -53,6 +53,16 @@ class LevelValue:
         """The relative gap; None where no bound is proven."""
         return None if self.bound is None else gap_between(self.objective, self.bound)
 
+    def to_dict(self) -> dict[str, str | int | float | None]:
+        """Return the level as programs read it."""
+        return {
+            "name": self.name,
+            "sense": self.sense,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Placement:

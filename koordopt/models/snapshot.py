@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +16,7 @@ from koordopt.models.api.core import (
     PodDisruptionBudget,
     PriorityClass,
 )
+from koordopt.models.api.gangs import MatchPolicy
 from koordopt.models.api.crds import Device, ElasticQuota, NodeMetric, PodGroup
 from koordopt.models.arrays import LARGEST_AMOUNT, IntArray, frozen
 from koordopt.models.cards import CardTable, card_table
@@ -47,6 +47,22 @@ class ClusterObjects:
     node_metrics: Sequence[NodeMetric] = ()
 
 
+@dataclass(frozen=True)
+class SnapshotSettings:
+    """How gangs and quotas are computed.
+
+    Attributes
+    ----------
+    quota
+        None for the defaults, with separate trees where a quota names one.
+    gang_match_policy
+        What counts towards the minimum of a gang that does not say.
+    """
+
+    quota: QuotaSettings | None = None
+    gang_match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
+
+
 @dataclass(frozen=True, eq=False)
 class ClusterSnapshot:
     """A cluster at one instant; read-only.
@@ -64,24 +80,33 @@ class ClusterSnapshot:
         What each node can give, shape ``(N, R)``, base units.
     nodes, pods, classes, matchers, gangs, quotas, cards
         The parts, each in canonical order.
+    finished
+        Pods that have run to their end, or sit on a node that is not there; they use nothing.
+    objects
+        The API objects that the snapshot was taken of.
     held_cards
         Cards that bound pods hold, by pod index.
+    input_warnings
+        What is wrong about pods and nodes alone.
     warnings
         What the objects get wrong without being left out, sorted.
     """
 
     generation: int
     now_s: int
+    settings: SnapshotSettings
     resources: tuple[str, ...]
     allocatable: IntArray
     nodes: NodeTable
     pods: PodTable
+    finished: tuple[Pod, ...]
     classes: tuple[PodClass, ...]
     matchers: MatcherTable
     gangs: GangTable
     quotas: QuotaTable
     cards: CardTable
     held_cards: Mapping[int, tuple[CardShare, ...]]
+    input_warnings: tuple[str, ...]
     warnings: tuple[str, ...]
     objects: ClusterObjects
 
@@ -116,7 +141,8 @@ class ClusterSnapshot:
         *,
         generation: int = 0,
         now_s: int | None = None,
-        quota_settings: QuotaSettings | None = None,
+        settings: SnapshotSettings | None = None,
+        pending: Collection[str] = (),
     ) -> ClusterSnapshot:
         """Return the snapshot of ``objects``, whatever order they come in.
 
@@ -128,8 +154,11 @@ class ClusterSnapshot:
             Number of the snapshot.
         now_s
             The instant, seconds since the epoch; None for the latest creation.
-        quota_settings
-            How quotas are computed.
+        settings
+            How gangs and quotas are computed.
+        pending
+            Pods, as ``namespace/name``, that are to be placed although their spec names a node:
+            on that one and no other.
 
         Notes
         -----
@@ -137,56 +166,91 @@ class ClusterSnapshot:
         uses nothing either; it gives a warning.
         """
         nodes = NodeTable.from_objects(objects.nodes)
-        live = sorted((p for p in objects.pods if not p.is_finished), key=_identity)
-        finished = sorted((p for p in objects.pods if p.is_finished), key=_identity)
-        warnings = []
-        kept, node_of = [], []
-        for pod in live:
+        kept, finished, warnings = [], [], []
+        for pod in sorted(objects.pods, key=_identity):
             name = pod.spec.node_name
-            if name and name not in nodes.index:
+            if pod.is_finished:
+                finished.append(pod)
+            elif name and name not in nodes.index and pod.key not in pending:
                 warnings.append(f"Pod {pod.key}: node {name} is not in the input; it uses nothing")
                 finished.append(pod)
-                continue
-            kept.append(pod)
-            node_of.append(nodes.index[name] if name else -1)
+            else:
+                kept.append(pod)
+        is_pending = [not pod.spec.node_name or pod.key in pending for pod in kept]
         matchers = MatcherTable()
         classes, class_of = intern_pods(
-            kept, [n < 0 for n in node_of], _namespace_labels(objects, kept), matchers
+            kept, is_pending, _namespace_labels(objects, kept), matchers
         )
-        pods = PodTable(
-            objects=tuple(kept),
-            class_of=class_of,
-            node_of=frozen(np.array(node_of, dtype=np.int64)),
-            priority=frozen(np.array([p.spec.priority or 0 for p in kept], dtype=np.int64)),
-            created_s=frozen(
-                np.array([_seconds(p.metadata.creation_timestamp) for p in kept], dtype=np.int64)
-            ),
-            terminating=frozen(np.array([p.is_terminating for p in kept], dtype=np.bool_)),
-        )
+        node_of = [
+            -1 if waits else nodes.index[pod.spec.node_name]
+            for pod, waits in zip(kept, is_pending, strict=True)
+        ]
         amounts = [_allocatable(node) for node in nodes.objects]
         resources = _resource_axis(classes, amounts)
         allocatable = np.zeros((len(nodes), len(resources)), dtype=np.int64)
         for n, given in enumerate(amounts):
             allocatable[n] = [given.get(name, 0) for name in resources]
+        return cls.assemble(
+            objects=objects,
+            generation=generation,
+            now_s=now_s,
+            settings=settings or SnapshotSettings(),
+            nodes=nodes,
+            pods=PodTable.of(kept, node_of, class_of),
+            finished=tuple(finished),
+            classes=classes,
+            matchers=matchers,
+            resources=resources,
+            allocatable=frozen(allocatable),
+            warnings=warnings,
+        )
+
+    @classmethod
+    def assemble(
+        cls,
+        *,
+        objects: ClusterObjects,
+        generation: int,
+        now_s: int | None,
+        settings: SnapshotSettings,
+        nodes: NodeTable,
+        pods: PodTable,
+        finished: tuple[Pod, ...],
+        classes: tuple[PodClass, ...],
+        matchers: MatcherTable,
+        resources: tuple[str, ...],
+        allocatable: IntArray,
+        warnings: Sequence[str],
+    ) -> ClusterSnapshot:
+        """Return the snapshot over tables that are already there: gangs, quotas and cards."""
         cards, held, card_warnings = card_table(
             objects.devices, nodes.index, _card_holders(pods, classes)
         )
         quotas, quota_warnings = quota_table(
-            objects.elastic_quotas, pods, classes, resources, allocatable, quota_settings
+            objects.elastic_quotas, pods, classes, resources, allocatable, settings.quota
         )
         return cls(
             generation=generation,
             now_s=int(pods.created_s.max(initial=0)) if now_s is None else now_s,
+            settings=settings,
             resources=resources,
-            allocatable=frozen(allocatable),
+            allocatable=allocatable,
             nodes=nodes,
             pods=pods,
+            finished=finished,
             classes=classes,
             matchers=matchers,
-            gangs=gang_table(kept, node_of, finished, objects.pod_groups),
+            gangs=gang_table(
+                pods.objects,
+                pods.node_of.tolist(),
+                finished,
+                objects.pod_groups,
+                settings.gang_match_policy,
+            ),
             quotas=quotas,
             cards=cards,
             held_cards={pods.index[key]: shares for key, shares in held.items()},
+            input_warnings=tuple(warnings),
             warnings=tuple(sorted({*warnings, *card_warnings, *quota_warnings})),
             objects=objects,
         )
@@ -194,10 +258,6 @@ class ClusterSnapshot:
 
 def _identity(pod: Pod) -> tuple[str, str]:
     return pod.metadata.namespace, pod.metadata.name
-
-
-def _seconds(moment: datetime | None) -> int:
-    return 0 if moment is None else int(moment.timestamp())
 
 
 def _namespace_labels(objects: ClusterObjects, pods: Sequence[Pod]) -> dict[str, Mapping[str, str]]:
@@ -235,7 +295,7 @@ def _resource_axis(
 def _card_holders(
     pods: PodTable, classes: Sequence[PodClass]
 ) -> list[tuple[Pod, int, CardRequest | None]]:
-    holders = []
+    holders: list[tuple[Pod, int, CardRequest | None]] = []
     for p in np.flatnonzero(pods.node_of >= 0).tolist():
         request = classes[pods.class_of[p]].cards
         if isinstance(request, CardRequest):

@@ -149,7 +149,7 @@ def decode(raw: Mapping[str, Any]) -> Object | None:
         return _decode_model(raw, kind)
     try:
         value = msgspec.convert(raw, kind.type, dec_hook=_quantity_hook)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeError):
         # Nearly always a null where a list or a mapping could stand.
         value = _convert_without_nulls(raw, kind)
     return _finish(value, kind)
@@ -205,6 +205,8 @@ def _convert_without_nulls(raw: Mapping[str, Any], kind: _Kind) -> Any:
         return msgspec.convert(cleaned, kind.type, dec_hook=_quantity_hook)
     except msgspec.ValidationError as error:
         raise _error(label, fault_of_conversion(cleaned, error)) from error
+    except UnicodeError as error:
+        raise ObjectError(label, "object", "text with half a character", "Unicode") from error
 
 
 def _decode_model(raw: Mapping[str, Any], kind: _Kind) -> Object:

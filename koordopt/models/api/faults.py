@@ -32,6 +32,7 @@ class ObjectError(InvalidInputError):
     """
 
     def __init__(self, object_: str, field: str, found: str, expected: str) -> None:
+        field = one_line(field)
         super().__init__(f"{object_}: {field} is {found}; expected {expected}.")
         self.object = object_
         self.field = field
@@ -63,6 +64,11 @@ def shown(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
+def one_line(text: str) -> str:
+    """Return a text as it is if it prints on one line, else quoted."""
+    return text if text.isprintable() else shown(text)
+
+
 def describe(raw: Mapping[str, Any], kind: str) -> str:
     """Return how a message names an object: kind and ``namespace/name``, or what there is."""
     metadata = raw.get("metadata")
@@ -72,8 +78,8 @@ def describe(raw: Mapping[str, Any], kind: str) -> str:
         prefix = metadata.get("generateName")
         name = f"{prefix}*" if isinstance(prefix, str) and prefix else "without a name"
     if isinstance(namespace, str) and namespace:
-        return f"{kind} {namespace}/{name}"
-    return f"{kind} {name}"
+        name = f"{namespace}/{name}"
+    return f"{kind} {one_line(name)}"
 
 
 # Faults that msgspec finds.
@@ -186,10 +192,10 @@ _PYDANTIC_WORDS: Final = {
 def fault_of_model(error: pydantic.ValidationError) -> Fault:
     """Return the first fault that pydantic found."""
     first = error.errors(include_url=False, include_context=False)[0]
+    steps, expected = first["loc"], _PYDANTIC_WORDS.get(first["type"], first["msg"])
+    if steps and steps[-1] == "[key]":
+        steps, expected = steps[:-2], "text as keys"
     path = ""
-    for step in first["loc"]:
-        if step == "[key]":
-            return Fault(path, first["input"], "text as keys")
+    for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    expected = _PYDANTIC_WORDS.get(first["type"], first["msg"])
     return Fault(path or "object", first["input"], expected)

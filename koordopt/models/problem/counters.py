@@ -12,6 +12,9 @@ from koordopt.models.arrays import BoolArray, IntArray, frozen
 if TYPE_CHECKING:
     from koordopt.models.snapshot import ClusterSnapshot
 
+EACH_NODE = ""
+"""In place of a topology key: every node is a domain by itself, whatever its labels."""
+
 
 @dataclass(frozen=True, eq=False)
 class Counter:
@@ -20,7 +23,7 @@ class Counter:
     Attributes
     ----------
     key
-        The topology key; a domain is one value of this node label.
+        The topology key; a domain is one value of this node label. Or ``EACH_NODE``.
     domain_of
         Domain of each node, shape ``(N,)``; -1 where the node lacks the label.
     scope
@@ -50,6 +53,7 @@ class CounterTable:
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self._snapshot = snapshot
         self._position: dict[tuple[object, ...], int] = {}
+        self._bound = {flag: _pods_by_class(snapshot, flag) for flag in (True, False)}
         self.counters: list[Counter] = []
         self.of_class: list[list[int]] = [[] for _ in snapshot.classes]
 
@@ -92,19 +96,37 @@ class CounterTable:
     def _count(
         self, key: str, classes: tuple[int, ...], scope: BoolArray | None, terminating: bool
     ) -> Counter:
-        column = self._snapshot.nodes.column(key)
-        pods = self._snapshot.pods
-        counted = np.zeros(len(self._snapshot.classes), dtype=np.bool_)
-        counted[list(classes)] = True
-        chosen = counted[pods.class_of] & (pods.node_of >= 0)
-        if not terminating:
-            chosen &= ~pods.terminating
-        nodes = pods.node_of[chosen]
+        domain_of, domains = self._domains(key)
+        nodes_of, first = self._bound[terminating]
+        nodes = np.concatenate(
+            [nodes_of[:0], *(nodes_of[first[c] : first[c + 1]] for c in classes)]
+        )
         if scope is not None:
             nodes = nodes[scope[nodes]]
-        domains = column.code[nodes]
-        base = np.bincount(domains[domains >= 0], minlength=len(column.values))
-        return Counter(key, column.code, scope, classes, frozen(base.astype(np.int64)))
+        found = domain_of[nodes]
+        base = np.bincount(found[found >= 0], minlength=domains)
+        return Counter(key, domain_of, scope, classes, frozen(base.astype(np.int64)))
+
+    def _domains(self, key: str) -> tuple[IntArray, int]:
+        """Return the domain of each node, and the number of domains."""
+        nodes = self._snapshot.nodes
+        if key == EACH_NODE:
+            return frozen(np.arange(len(nodes), dtype=np.int64)), len(nodes)
+        column = nodes.column(key)
+        return column.code, len(column.values)
+
+
+def _pods_by_class(snapshot: ClusterSnapshot, terminating: bool) -> tuple[IntArray, IntArray]:
+    """Return the nodes of bound pods, class by class, and where each class begins.
+
+    Counting one class must not cost a pass over all pods: a cluster has thousands of counters.
+    """
+    pods = snapshot.pods
+    bound = np.flatnonzero((pods.node_of >= 0) & (terminating | ~pods.terminating))
+    classes = pods.class_of[bound]
+    order = np.argsort(classes, kind="stable")
+    first = np.searchsorted(classes[order], np.arange(len(snapshot.classes) + 1))
+    return pods.node_of[bound][order], first.astype(np.int64)
 
 
 class Tally:

@@ -31,19 +31,16 @@ WHOLE = 1000
 
 _VENDOR_CARDS = frozenset({keys.RESOURCE_NVIDIA_GPU, keys.RESOURCE_AMD_GPU, keys.RESOURCE_DCU_GPU})
 _NPU = frozenset({keys.RESOURCE_NPU_CORE, keys.RESOURCE_NPU_CPU, keys.RESOURCE_NPU_DVPP})
-_FAMILY = (
-    _VENDOR_CARDS
-    | _NPU
-    | frozenset(
-        {
-            keys.RESOURCE_GPU,
-            keys.RESOURCE_GPU_SHARED,
-            keys.RESOURCE_GPU_CORE,
-            keys.RESOURCE_GPU_MEMORY,
-            keys.RESOURCE_GPU_MEMORY_RATIO,
-        }
-    )
-)
+CARD_RESOURCES = _VENDOR_CARDS | {
+    keys.RESOURCE_GPU,
+    keys.RESOURCE_GPU_SHARED,
+    keys.RESOURCE_GPU_CORE,
+    keys.RESOURCE_GPU_MEMORY,
+    keys.RESOURCE_GPU_MEMORY_RATIO,
+}
+"""Resources that are counted card by card where the cards of a node are known."""
+
+_FAMILY = CARD_RESOURCES | _NPU
 _UNSHARED_COMBINATIONS = (
     {keys.RESOURCE_GPU_MEMORY},
     {keys.RESOURCE_GPU_MEMORY_RATIO},
@@ -88,8 +85,8 @@ class CardRequest:
             Memory of the card; 0 where it is not known.
         """
         if self.memory is None:
-            share = self.share or 0
-            return self.core, share, share * memory_bytes // WHOLE
+            given = self.share or 0
+            return self.core, given, given * memory_bytes // WHOLE
         if memory_bytes <= 0:
             return None
         share = self.share
@@ -253,7 +250,9 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
     for p, n in zip(placement.pod.tolist(), placement.node.tolist(), strict=True):
         request = snapshot.classes[snapshot.pods.class_of[p]].cards
         held = placement.cards.get(p, ())
-        if request is None or not cards.on_node(n):
+        if isinstance(request, InvalidCardRequest):
+            wrong = request.message
+        elif request is None or not cards.on_node(n):
             wrong = "cards without asking" if held else ""
         else:
             wrong = _wrong_cards(request, held, n, problem)
@@ -271,14 +270,12 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
 
 
 def _wrong_cards(
-    request: CardRequest | InvalidCardRequest,
+    request: CardRequest,
     held: tuple[CardShare, ...],
     node: int,
     problem: PlacementProblem,
 ) -> str:
     cards = problem.snapshot.cards
-    if isinstance(request, InvalidCardRequest):
-        return request.message
     if len({share.card for share in held}) != request.count or len(held) != request.count:
         return f"{len(held)} cards"
     for share in held:

@@ -29,8 +29,8 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
         g = table.gang_of.get(p)
         if g is None:
             continue
-        group = table.group_of[g]
-        if first_step.setdefault(group, step) == step:
+        k = table.group_of[g]
+        if first_step.setdefault(k, step) == step:
             placed[g] += 1
     found = []
     for k in sorted(first_step):

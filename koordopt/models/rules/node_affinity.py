@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from koordopt.models.api.core import NodeSelectorTerm, SelectorRequirement
+from koordopt.models.api.core import NodeSelectorTerm
+from koordopt.models.api.selectors import NAME_FIELD, Requirement, compile_node_term
 from koordopt.models.arrays import BoolArray, IntArray, frozen
-from koordopt.models.nodes import NodeTable
+from koordopt.models.nodes import LabelColumn, NodeTable
 from koordopt.models.violation import Violation
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from koordopt.models.result import Placement
 
 RULE = "node-affinity"
-NAME_FIELD = "metadata.name"
 
 
 def allowed(nodes: NodeTable, cls: PodClass) -> BoolArray:
@@ -36,10 +36,7 @@ def named(nodes: NodeTable, cls: PodClass) -> BoolArray:
     """Return the node that ``cls`` names, or all where it names none, shape ``(N,)``."""
     if not cls.required_node:
         return frozen(np.ones(len(nodes), dtype=np.bool_))
-    mask = np.zeros(len(nodes), dtype=np.bool_)
-    if cls.required_node in nodes.index:
-        mask[nodes.index[cls.required_node]] = True
-    return frozen(mask)
+    return frozen(_only(nodes, cls.required_node))
 
 
 def any_term(nodes: NodeTable, terms: tuple[NodeSelectorTerm, ...]) -> BoolArray:
@@ -51,64 +48,54 @@ def any_term(nodes: NodeTable, terms: tuple[NodeSelectorTerm, ...]) -> BoolArray
 
 
 def satisfies(nodes: NodeTable, term: NodeSelectorTerm) -> BoolArray:
-    """Return the nodes that satisfy every requirement of ``term``; an empty term satisfies none."""
-    if not term.match_expressions and not term.match_fields:
+    """Return the nodes that satisfy every requirement of ``term``, shape ``(N,)``.
+
+    A term that is empty, or that has a requirement which is not valid, satisfies none.
+    """
+    compiled = compile_node_term(term)
+    if compiled.is_void:
         return np.zeros(len(nodes), dtype=np.bool_)
     mask = np.ones(len(nodes), dtype=np.bool_)
-    for requirement in term.match_expressions:
-        mask &= _label_meets(nodes, requirement)
-    for requirement in term.match_fields:
-        mask &= _field_meets(nodes, requirement)
+    for requirement in compiled.labels.requirements:
+        mask &= _meets(nodes.column(requirement.key), requirement)
+    for name in compiled.included_names:
+        mask &= _only(nodes, name)
+    for name in compiled.excluded_names:
+        mask &= ~_only(nodes, name)
     return mask
 
 
-def _label_meets(nodes: NodeTable, requirement: SelectorRequirement) -> BoolArray:
-    column = nodes.column(requirement.key)
-    match requirement.operator:
-        case "In":
-            return column.is_in(requirement.values)
-        case "NotIn":  # a node without the label is not in the set
-            return ~column.is_in(requirement.values)
-        case "Exists":
-            return column.code >= 0
-        case "DoesNotExist":
-            return column.code < 0
-        case "Gt" | "Lt":
-            return column.is_in(_beyond(requirement, column.values))
-        case _:
-            return np.zeros(len(nodes), dtype=np.bool_)
+def _meets(column: LabelColumn, requirement: Requirement) -> BoolArray:
+    """Return which nodes meet ``requirement``; each distinct value is looked at once."""
+    by_value = [requirement.matches({requirement.key: value}) for value in column.values]
+    by_value.append(requirement.matches({}))
+    return np.array(by_value, dtype=np.bool_)[column.code]  # code -1, no label, reads the last
 
 
-def _beyond(requirement: SelectorRequirement, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the label values that are integers on the wanted side of the operand."""
-    operand = _integer(requirement.values[0]) if len(requirement.values) == 1 else None
-    if operand is None:
-        return ()
-    found = []
-    for value in values:
-        number = _integer(value)
-        if number is None:
-            continue
-        if number > operand if requirement.operator == "Gt" else number < operand:
-            found.append(value)
-    return tuple(found)
-
-
-def _integer(text: str) -> int | None:
-    """Return ``text`` as a 64-bit decimal integer, None where it is not one."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 19:
-        return None
-    number = int(text)
-    return number if -(1 << 63) <= number < 1 << 63 else None
-
-
-def _field_meets(nodes: NodeTable, requirement: SelectorRequirement) -> BoolArray:
+def _only(nodes: NodeTable, name: str) -> BoolArray:
     mask = np.zeros(len(nodes), dtype=np.bool_)
-    if requirement.key != NAME_FIELD or requirement.operator not in ("In", "NotIn"):
-        return mask
-    mask[[nodes.index[name] for name in requirement.values if name in nodes.index]] = True
-    return mask if requirement.operator == "In" else ~mask
+    if name in nodes.index:
+        mask[nodes.index[name]] = True
+    return mask
+
+
+def has_conflict(cls: PodClass) -> bool:
+    """Return whether each required term names several nodes at once, so that none can match."""
+    affinity = cls.pod.spec.affinity
+    required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    if required is None:
+        return False
+    terms = required.node_selector_terms
+    return bool(terms) and all(_names_apart(term) for term in terms)
+
+
+def _names_apart(term: NodeSelectorTerm) -> bool:
+    named = [
+        set(field.values)
+        for field in term.match_fields
+        if field.key == NAME_FIELD and field.operator == "In"
+    ]
+    return bool(named) and not set.intersection(*named)
 
 
 def preference(nodes: NodeTable, cls: PodClass) -> IntArray:
@@ -126,16 +113,10 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
     snapshot = problem.snapshot
     found = []
     for p, n in zip(placement.pod.tolist(), placement.node.tolist(), strict=True):
-        cls = snapshot.classes[snapshot.pods.class_of[p]]
-        if not (allowed_cached(problem, p)[n] and named(snapshot.nodes, cls)[n]):
-            found.append(
-                Violation(
-                    RULE, snapshot.pods.keys[p], snapshot.nodes.names[n], "a node that it selects"
-                )
-            )
+        c = int(snapshot.pods.class_of[p])
+        key, name = snapshot.pods.keys[p], snapshot.nodes.names[n]
+        if not problem.allowed_by_affinity(c)[n]:
+            found.append(Violation(RULE, key, name, "a node that it selects"))
+        if not problem.named(c)[n]:
+            found.append(Violation(RULE, key, name, snapshot.classes[c].required_node))
     return found
-
-
-def allowed_cached(problem: PlacementProblem, p: int) -> BoolArray:
-    """Return ``allowed`` for the class of pod ``p``, computed once a problem."""
-    return problem.allowed_by_affinity(int(problem.snapshot.pods.class_of[p]))

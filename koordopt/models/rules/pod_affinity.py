@@ -15,7 +15,7 @@ own terms while nothing counted matches yet, may start on any node that has ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -170,8 +170,8 @@ def compile_affinity(
         each = [set(by_matcher.get(m, ())) for m in matchers]
         return tuple(sorted(set.intersection(*each)))
 
-    owners_of = _owners(snapshot, lambda cls_terms: cls_terms.anti_affinity)
-    holders = _preferring(snapshot, hard_weight)
+    hostile = _by_matcher(_holders(snapshot, _anti_affinity_of))
+    fond = _by_matcher(_holders(snapshot, _preference_of(hard_weight)))
     compiled = {}
     for c in wanted:
         own, matched = classes[c].affinity, frozenset(classes[c].matched)
@@ -183,9 +183,9 @@ def compile_affinity(
         )
         preferred = [(j, weight) for j, weight, _ in wishes]
         preferred += [
-            (counters.add(term.key, owners), weight)
-            for term, weight, owners in holders
-            if term.matcher in matched
+            (counters.add(term.key, holders), weight)
+            for m in classes[c].matched
+            for (term, weight), holders in fond.get(m, ())
         ]
         compiled[c] = ClassAffinity(
             affinity=tuple(
@@ -196,9 +196,9 @@ def compile_affinity(
                 counters.add(t.key, matching_all({t.matcher})) for t in own.anti_affinity
             ),
             unwelcome=tuple(
-                counters.add(term.key, owners)
-                for term, owners in owners_of.items()
-                if term.matcher in matched
+                counters.add(term.key, holders)
+                for m in classes[c].matched
+                for (term, _), holders in hostile.get(m, ())
             ),
             preferred=tuple(preferred),
             wishes=wishes,
@@ -206,29 +206,46 @@ def compile_affinity(
     return compiled
 
 
-def _owners(
-    snapshot: ClusterSnapshot, terms: Callable[[AffinityTerms], tuple[Term, ...]]
-) -> dict[Term, tuple[int, ...]]:
-    """Return the classes that own each distinct term."""
-    owners: dict[Term, list[int]] = {}
-    for c, cls in enumerate(snapshot.classes):
-        for term in dict.fromkeys(terms(cls.affinity)):
-            owners.setdefault(term, []).append(c)
-    return {term: tuple(found) for term, found in owners.items()}
+_Weighted = dict[Term, int]
+_Holders = tuple[tuple[Term, int], tuple[int, ...]]
 
 
-def _preferring(
-    snapshot: ClusterSnapshot, hard_weight: int
-) -> list[tuple[Term, int, tuple[int, ...]]]:
-    """Return the preferred terms that pods hold towards others, with weight and owners."""
-    owners: dict[tuple[Term, int], list[int]] = {}
+def _anti_affinity_of(terms: AffinityTerms) -> _Weighted:
+    return dict.fromkeys(terms.anti_affinity, 1)
+
+
+def _preference_of(hard_weight: int) -> Callable[[AffinityTerms], _Weighted]:
+    """Return what gives the preference of a pod towards others, by distinct term."""
+
+    def preference(terms: AffinityTerms) -> _Weighted:
+        total: _Weighted = {}
+        for term, weight in terms.preferred:
+            total[term] = total.get(term, 0) + weight
+        for term in terms.affinity if hard_weight else ():
+            total[term] = total.get(term, 0) + hard_weight
+        return {term: weight for term, weight in total.items() if weight}
+
+    return preference
+
+
+def _holders(
+    snapshot: ClusterSnapshot, terms: Callable[[AffinityTerms], _Weighted]
+) -> Iterator[_Holders]:
+    """Yield each distinct term and weight with the classes that hold it, each once."""
+    holders: dict[tuple[Term, int], list[int]] = {}
     for c, cls in enumerate(snapshot.classes):
-        held = list(cls.affinity.preferred)
-        if hard_weight:
-            held += [(term, hard_weight) for term in cls.affinity.affinity]
-        for term, weight in held:
-            owners.setdefault((term, weight), []).append(c)
-    return [(term, weight, tuple(found)) for (term, weight), found in owners.items()]
+        for weighted in terms(cls.affinity).items():
+            holders.setdefault(weighted, []).append(c)
+    for weighted, found in holders.items():
+        yield weighted, tuple(found)
+
+
+def _by_matcher(holders: Iterable[_Holders]) -> dict[int, list[_Holders]]:
+    """Return the holders of terms by the matcher of the term."""
+    found: dict[int, list[_Holders]] = {}
+    for weighted, classes in holders:
+        found.setdefault(weighted[0].matcher, []).append((weighted, classes))
+    return found
 
 
 def violations(problem: PlacementProblem, placement: Placement) -> list[Violation]:

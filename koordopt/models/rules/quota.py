@@ -47,7 +47,7 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
     for p in placement.pod.tolist():
         q = int(table.quota_of[p])
         touched[q] = True
-        amounts = np.where(arrays.counts[q], problem.request[pods.class_of[p]], 0)
+        amounts = np.where(arrays.counted[q], problem.request[pods.class_of[p]], 0)
         added[list(arrays.chains[q])] += amounts
         if table.non_preemptible[p]:
             firm[q] += amounts

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from koordopt.models.api import keys
 from koordopt.models.api.core import Pod, TopologySpreadConstraint
 from koordopt.models.api.selectors import compile_selector
 from koordopt.models.arrays import BoolArray, IntArray, frozen
 from koordopt.models.matchers import MatcherTable
-from koordopt.models.problem.counters import Tally
+from koordopt.models.problem.counters import EACH_NODE, Tally
 from koordopt.models.violation import Violation
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ class Spread:
     counter
         Counter of the pods that count; None where none ever do.
     domain_of
-        Domain of each node, shape ``(N,)``; -1 without the label.
+        Domain of each node, shape ``(N,)``; -1 without the label. A preference over host names
+        takes every node for a domain.
     eligible
         Domains that take part in the minimum, ascending.
     """
@@ -148,34 +150,48 @@ def compile_spread(
     allowed_by_affinity, allowed_by_taints
         Nodes that the node affinity, or the tolerations, of a class allow, shape ``(N,)``.
     """
-    by_matcher = snapshot.classes_by_matcher
     compiled = {}
     for c in wanted:
-        sides: dict[bool, list[Spread]] = {True: [], False: []}
-        cls = snapshot.classes[c]
-        for is_hard, side in sides.items():
-            group = [term for term in cls.spread if term.is_hard is is_hard]
+        terms = snapshot.classes[c].spread
+        sides = []
+        for is_hard in (True, False):
+            group = [term for term in terms if term.is_hard is is_hard]
             with_keys = np.ones(len(snapshot.nodes), dtype=np.bool_)
             for term in group:
                 with_keys &= snapshot.nodes.column(term.key).code >= 0
+            side = []
             for term in group:
                 scope = with_keys.copy()
                 if term.honors_affinity:
                     scope &= allowed_by_affinity(c)
                 if term.honors_taints:
                     scope &= allowed_by_taints(c)
-                classes = by_matcher.get(term.matcher, ())
-                counter = (
-                    counters.add(term.key, classes, scope=scope, terminating=False)
-                    if classes
-                    else None
-                )
-                domain_of = snapshot.nodes.column(term.key).code
-                eligible = frozen(np.unique(domain_of[scope]))
-                own = term.always_counts_itself or term.matcher in cls.matched
-                side.append(Spread(term, int(own), counter, domain_of, eligible))
-        compiled[c] = ClassSpread(tuple(sides[True]), tuple(sides[False]))
+                side.append(_spread(snapshot, counters, c, term, scope))
+            sides.append(tuple(side))
+        compiled[c] = ClassSpread(*sides)
     return compiled
+
+
+def _spread(
+    snapshot: ClusterSnapshot,
+    counters: CounterTable,
+    c: int,
+    term: SpreadTerm,
+    scope: BoolArray,
+) -> Spread:
+    """Return ``term`` of class ``c`` over the domains of the nodes in ``scope``."""
+    classes = snapshot.classes_by_matcher.get(term.matcher, ())
+    domain_of = snapshot.nodes.column(term.key).code
+    key = term.key
+    counted: BoolArray | None = scope
+    if term.key == keys.LABEL_HOSTNAME and not term.is_hard:
+        # A preference counts the pods of each node, whatever its label and the policies say.
+        key, counted = EACH_NODE, None
+        domain_of = frozen(np.where(domain_of >= 0, np.arange(len(domain_of)), -1))
+    counter = counters.add(key, classes, scope=counted, terminating=False) if classes else None
+    own = term.always_counts_itself or term.matcher in snapshot.classes[c].matched
+    eligible = frozen(np.unique(domain_of[scope]))
+    return Spread(term, int(own), counter, domain_of, eligible)
 
 
 def violations(problem: PlacementProblem, placement: Placement) -> list[Violation]:

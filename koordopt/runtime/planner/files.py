@@ -105,9 +105,7 @@ def _load(label: str, path: Path | None, budget: int, max_input: int) -> bytes:
         msg = f"{label}: cannot be read ({error.strerror}); expected a readable file"
         raise UnreadableInput(msg) from error
     if data is None:
-        msg = (
-            f"{label}: the input exceeds {max_input} bytes; expected less, or a larger --max-input"
-        )
+        msg = f"{label}: exceeds the {max_input} bytes of --max-input; expected a smaller input"
         raise UnreadableInput(msg)
     _check_utf8(label, data)
     return data.removeprefix(codecs.BOM_UTF8)

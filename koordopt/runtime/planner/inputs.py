@@ -59,8 +59,11 @@ class Rejected:
     expected: str
 
     def __str__(self) -> str:
-        """Return the one line that a person reads."""
-        return f"{self.file}: {self.object}: {self.field} is {self.found}; expected {self.expected}"
+        """Return the one line that a person reads; it cannot break or move the cursor."""
+        line = f"{self.file}: {self.object}: {self.field} is {self.found}; expected {self.expected}"
+        if line.isprintable():
+            return line
+        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,8 +135,9 @@ def _object(file: str, document: Document) -> Found | Rejected | None:
         value = None if is_workload else decode(raw)
     except ObjectError as error:
         return Rejected(file, label, error.field, error.found, error.expected)
-    if not _NAME.fullmatch(name) or not name.isprintable():
-        return Rejected(file, label, "metadata.name", shown(name), "a name")
+    for field, text in (("name", name), ("namespace", namespace or "none")):
+        if not _NAME.fullmatch(text) or not text.isprintable():
+            return Rejected(file, label, f"metadata.{field}", shown(text), f"a {field}")
     if repeated is not None:
         key, line = repeated
         return Rejected(file, label, key, f"given twice, again on line {line}", "one value")

@@ -164,12 +164,13 @@ def solve(problem: PlacementProblem, profile: Profile | None = None) -> SolveRes
     for as long as a round places something.
     """
     greedy = Greedy(problem, profile)
-    waiting, placed = units_of(problem), -1
-    while waiting and greedy.placed > placed:
+    waiting, placed = _round(greedy, units_of(problem)), 0
+    while greedy.placed > placed:
         placed = greedy.placed
-        again = [u for u in waiting if placed == 0 or any(map(greedy.may_revive, u.pods))]
-        given_up = [u for u in waiting if u not in again]
-        waiting = given_up + _round(greedy, again)
+        revivable, given_up = [], []
+        for unit in waiting:
+            (revivable if any(map(greedy.may_revive, unit.pods)) else given_up).append(unit)
+        waiting = given_up + _round(greedy, revivable)
     placement = greedy.placement()
     return SolveResult(
         placement=placement,

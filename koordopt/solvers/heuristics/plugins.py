@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from koordopt.models.arrays import BoolArray, IntArray
+
+NodeReason: TypeAlias = tuple[BoolArray, str, bool]
+"""Nodes that are refused, shape ``(N,)``; what a person reads; whether evictions could help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +37,29 @@ class BoundScore:
 
 
 class LocalFilter(Protocol):
-    """Refuses nodes by their own state."""
+    """Refuses nodes by their own state; ``name`` is that of kube-scheduler's plug-in."""
 
+    name: str
     rule: str
 
     def bind(self, c: int) -> BoundFilter | None:
         """Return the filter for class ``c``; None where it never refuses the class."""
 
-    def reasons(self, c: int) -> list[tuple[BoolArray, str, bool]]:
-        """Return why nodes refuse class ``c`` now.
-
-        Returns
-        -------
-        list
-            Mask of nodes, shape ``(N,)``; what a person reads; whether evictions could help.
-        """
+    def reasons(self, c: int) -> list[NodeReason]:
+        """Return why nodes refuse class ``c`` now."""
 
 
 class GlobalFilter(Protocol):
-    """Refuses nodes by what runs elsewhere."""
+    """Refuses nodes by what runs elsewhere; ``name`` is that of kube-scheduler's plug-in."""
 
+    name: str
     rule: str
 
     def mask(self, c: int) -> BoolArray | None:
         """Return the nodes that class ``c`` may use now, ``(N,)``; None for all, always."""
 
-    def reasons(self, c: int) -> list[tuple[BoolArray, str, bool]]:
-        """Return why nodes refuse class ``c`` now, as ``LocalFilter.reasons``."""
+    def reasons(self, c: int) -> list[NodeReason]:
+        """Return why nodes refuse class ``c`` now."""
 
 
 class LocalScore(Protocol):

@@ -55,7 +55,7 @@ class QuotaUse:
         self._charge_memo: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
         if arrays is None:
             return
-        self._counts = arrays.counts
+        self._counts = arrays.counted
         self._chains = arrays.chains
         self._used: list[list[int]] = arrays.used.tolist()
         self._firm_used: list[list[int]] = arrays.non_preemptible_used.tolist()

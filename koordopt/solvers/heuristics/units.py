@@ -73,7 +73,7 @@ def _group_unit(problem: PlacementProblem, group: int, pods: list[int]) -> Unit:
     repairs = any(gangs.gangs[g].bound for g in table.gangs)
     need = tuple((g, n) for g, n in zip(table.gangs, table.need, strict=True) if n)
     return Unit(
-        tuple(sorted(pods, key=lambda p: (-problem.dominant_share(class_of[p]), p))),
+        tuple(sorted(pods, key=lambda p: (-problem.dominant_share(int(class_of[p])), p))),
         need,
         group,
         _order(problem, pods, repairs),

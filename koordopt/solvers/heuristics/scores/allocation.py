@@ -111,7 +111,7 @@ class AllocationScore:
             (self._share_of[k], added[i].tolist(), weights[i].tolist())
             for i, k in enumerate(chosen)
         ]
-        total_list = totals.tolist()
+        total_list: list[int] = totals.tolist()
 
         def one(n: int) -> int:
             row = row_list[n]

@@ -71,7 +71,8 @@ class BalancedScore:
         first, second = (self._share[k] for k in chosen)
         first_of, second_of = (self._share_of[k] for k in chosen)
         more, other = added
-        more_of, other_of = more.tolist(), other.tolist()
+        more_of: list[int] = more.tolist()
+        other_of: list[int] = other.tolist()
         row_of, row_list = self._row_of, self._row_list
 
         def one(n: int) -> int:
@@ -137,6 +138,7 @@ class BalancedScore:
             mean = total / count
             for part, mask in zip(parts, masks, strict=True):
                 square += np.where(mask, (part - mean) * (part - mean), 0.0)
-            return np.floor((1.0 - np.sqrt(square / count)) * 100.0).astype(np.int64)
+            score: IntArray = np.floor((1.0 - np.sqrt(square / count)) * 100.0).astype(np.int64)
+            return score
 
         return BoundScore(one, many)

@@ -1,0 +1,44 @@
+"""Host ports that are still closed on a node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from koordopt.models.arrays import BoolArray, IntArray
+from koordopt.models.rules import port
+from koordopt.solvers.heuristics.plugins import BoundFilter, NodeReason
+from koordopt.solvers.heuristics.state import PlacementState
+
+
+class PortFilter:
+    """Refuses nodes where another pod holds a host port that the pod would open."""
+
+    name = "NodePorts"
+    rule = port.RULE
+
+    def __init__(self, state: PlacementState) -> None:
+        self._state = state
+
+    def bind(self, c: int) -> BoundFilter | None:
+        """Return the filter for class ``c``; None where the class opens no host port."""
+        conflicts = self._state.problem.ports.conflicts.get(c, ())
+        if not conflicts:
+            return None
+        rows = [self._state.port_use[k] for k in conflicts]
+
+        def one(n: int) -> bool:
+            return not any(row[n] for row in rows)
+
+        def many(nodes: IntArray | None) -> BoolArray:
+            parts = rows if nodes is None else [row.take(nodes) for row in rows]
+            return np.asarray(np.add.reduce(parts) == 0)
+
+        return BoundFilter(one, many)
+
+    def reasons(self, c: int) -> list[NodeReason]:
+        """Return the nodes whose ports are taken; they are free again when a pod leaves."""
+        bound = self.bind(c)
+        if bound is None:
+            return []
+        message = "node(s) didn't have free ports for the requested pod ports"
+        return [(~bound.many(None), message, True)]

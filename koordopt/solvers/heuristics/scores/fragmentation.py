@@ -1,0 +1,152 @@
+"""What a placement spoils of the idle cards of a node, for the pods that are expected next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from koordopt.models.api import keys
+from koordopt.models.arrays import IntArray
+from koordopt.models.rules.device import WHOLE, CardRequest, CardShare
+from koordopt.solvers.heuristics.filters.cards import CardFilter
+from koordopt.solvers.heuristics.fragmentation import CardRequest as Request
+from koordopt.solvers.heuristics.fragmentation import (
+    ExpectedPods,
+    NodeCards,
+    fragmentation_score,
+    placement_delta,
+)
+from koordopt.solvers.heuristics.plugins import BoundScore
+from koordopt.solvers.heuristics.state import PlacementState
+
+COVERED = 0.95
+"""Share of the pending pods that the expected classes must make up."""
+
+_MEMO = 1 << 16
+
+
+class FragmentationScore:
+    """Scores nodes by how little a placement adds to their fragmentation.
+
+    Notes
+    -----
+    The expected pods are the most frequent classes of the pending ones that make up 95 % of them.
+    Nodes that admit the same of these classes are one *model*. A card offers the lesser of its
+    free compute and memory share; a request in bytes of memory is taken for the share that it is of
+    the most common card. Nodes in equal states get equal scores, which are computed once.
+    """
+
+    name = "ExpectedFragmentation"
+
+    def __init__(self, state: PlacementState, cards: CardFilter) -> None:
+        self._state = state
+        self._cards = cards
+        self._memory_of_card = _most_common(state.problem.snapshot.cards.capacity[:, 2])
+        self._expected, self._model = self._typical()
+        axis = state.problem.snapshot.resource_index
+        self._cpu, self._memory = axis[keys.RESOURCE_CPU], axis[keys.RESOURCE_MEMORY]
+
+    def refresh(self, n: int) -> None:
+        """Do nothing: every score is read off the state."""
+
+    def bind(self, c: int) -> BoundScore | None:
+        """Return the score for class ``c``; None where no card can be spoilt by it."""
+        expected, request = self._expected, self._request(c)
+        if expected is None or request is None:
+            return None
+        has_cards = self._cards.has_cards
+        idle = int(fragmentation_score(np.zeros(1, dtype=np.int64), expected.total_weight)[0])
+        memo: dict[tuple[int, int, int, bytes], int] = {}
+
+        def one(n: int) -> int:
+            if not has_cards[n]:
+                return idle
+            nodes = self._nodes(np.array([n]))
+            key = (int(nodes.cpu[0]), int(nodes.memory[0]), int(nodes.model[0]))
+            state = (*key, nodes.cards.tobytes())
+            score = memo.get(state)
+            if score is None:
+                if len(memo) >= _MEMO:
+                    memo.clear()
+                delta, _ = placement_delta(nodes, request, expected)
+                score = memo[state] = int(fragmentation_score(delta, expected.total_weight)[0])
+            return score
+
+        def many(nodes: IntArray | None) -> IntArray:
+            chosen = np.arange(len(has_cards)) if nodes is None else nodes
+            carded = has_cards[chosen]
+            scores = np.full(len(chosen), idle, dtype=np.int64)
+            delta, _ = placement_delta(self._nodes(chosen[carded]), request, expected)
+            scores[carded] = fragmentation_score(delta, expected.total_weight)
+            return scores
+
+        return BoundScore(one, many)
+
+    def choose_cards(self, c: int, n: int) -> tuple[CardShare, ...]:
+        """Return the cards that a pod of class ``c`` gets on node ``n``, which must be feasible.
+
+        A pod that shares one card gets the one it was scored on, where that serves it in compute,
+        share and memory alike; the others as without this score.
+        """
+        request, expected = self._request(c), self._expected
+        if request is not None and request.is_shared and expected is not None:
+            _, card = placement_delta(self._nodes(np.array([n])), request, expected)
+            for slot, share in self._cards.fitting(c, n):
+                if slot == card[0]:
+                    return (share,)
+        return self._cards.choose_cards(c, n)
+
+    def _nodes(self, chosen: IntArray) -> NodeCards:
+        free, room = self._state.free, self._state.card_free
+        return NodeCards(
+            cpu=free[self._cpu][chosen],
+            memory=free[self._memory][chosen],
+            cards=np.maximum(np.minimum(room[0][chosen], room[1][chosen]), 0),
+            model=self._model[chosen],
+        )
+
+    def _shape(self, c: int) -> tuple[int, int, int, int]:
+        """Return CPU, memory, cards and thousandths of each that class ``c`` asks for."""
+        cls = self._state.problem.snapshot.classes[c]
+        asked = cls.request.get
+        count, share = 0, 0
+        if isinstance(cls.cards, CardRequest):
+            taken = cls.cards.on_card(self._memory_of_card) or (WHOLE, WHOLE, 0)
+            count, share = cls.cards.count, min(max(1, taken[0], taken[1]), WHOLE)
+        return asked(keys.RESOURCE_CPU, 0), asked(keys.RESOURCE_MEMORY, 0), count, share
+
+    def _request(self, c: int) -> Request | None:
+        """Return the request of class ``c``; None where it takes shares of several cards."""
+        cpu, memory, count, share = self._shape(c)
+        if count > 1 and share < WHOLE:
+            return None
+        return Request(cpu, memory, count, share)
+
+    def _typical(self) -> tuple[ExpectedPods | None, IntArray]:
+        """Return the expected pods, and the model of each node, shape ``(N,)``."""
+        problem = self._state.problem
+        classes = _most_frequent(problem.snapshot.pods.class_of[problem.pending])
+        shapes = np.array([self._shape(c) for c, _ in classes], dtype=np.int64).reshape(-1, 4)
+        model = np.zeros(len(problem.capacity), dtype=np.int64)
+        if not shapes[:, 2].any() or not self._cards.has_cards.any():
+            return None, model
+        admits = np.array([problem.eligible(c) for c, _ in classes])
+        models, model = np.unique(admits, axis=1, return_inverse=True)
+        weight = np.array([pods for _, pods in classes], dtype=np.int64)
+        cpu, memory, count, share = shapes.T
+        expected = ExpectedPods(cpu, memory, count, share, models, weight)
+        return expected, model.reshape(-1).astype(np.int64)
+
+
+def _most_frequent(class_of: IntArray) -> list[tuple[int, int]]:
+    """Return the classes that make up ``COVERED`` of the pods, with their number of pods."""
+    classes, counts = np.unique(class_of, return_counts=True)
+    order = np.lexsort((classes, -counts))
+    covered = np.cumsum(counts[order])
+    needed = int(np.searchsorted(covered, COVERED * len(class_of))) + 1
+    return [(int(classes[k]), int(counts[k])) for k in order[:needed]]
+
+
+def _most_common(values: IntArray) -> int:
+    """Return the most frequent value above 0, the least of equals; 0 where there is none."""
+    found, counts = np.unique(values[values > 0], return_counts=True)
+    return int(found[counts.argmax()]) if len(found) else 0
