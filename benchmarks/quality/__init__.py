@@ -1,0 +1,1 @@
+"""Benchmarks of how good the decisions are; time decides none of their aims."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -15,16 +16,10 @@ from koordopt.solvers.heuristics.fragmentation import (
     place,
 )
 
-__all__ = ["Cluster", "Scorer", "run_online"]
+__all__ = ["UNFIT", "Cluster", "LocalScore", "Policy", "run_online"]
 
-_UNFIT = np.iinfo(np.int64).min
-
-
-class Scorer(Protocol):
-    """Scores nodes for one pod; a node's score depends on that node alone."""
-
-    def __call__(self, cluster: Cluster, rows: Ints, request: CardRequest) -> tuple[Ints, Ints]:
-        """Give score and card (-1 where the pod is not shared) of the nodes ``rows``, which fit."""
+UNFIT = np.iinfo(np.int64).min
+"""The score of a node that cannot run the pod."""
 
 
 class Cluster:
@@ -36,7 +31,7 @@ class Cluster:
 
     def __init__(self, nodes: NodeCards) -> None:
         self.nodes = NodeCards(
-            nodes.cpu.copy(), nodes.memory.copy(), nodes.cards.copy(), nodes.model
+            nodes.cpu.copy(), nodes.memory.copy(), nodes.cards.copy(), nodes.model.copy()
         )
         self.size = nodes.cards.sum(axis=1)
         self.kinds = np.zeros((nodes.cpu.size, nodes.cards.shape[1] + 1), dtype=np.int64)
@@ -54,32 +49,53 @@ class Cluster:
         self.changed.append(node)
 
 
+LocalScore = Callable[[Cluster, Ints, CardRequest], tuple[Ints, Ints]]
+"""Score and card (-1 where the pod is not shared) of the given nodes, which fit.
+
+A node's score depends on that node's own state alone.
+"""
+
+
+class Policy(Protocol):
+    """Decides where a pod goes."""
+
+    score: LocalScore
+
+    def refresh(self, cluster: Cluster, position: int) -> bool:
+        """Tell, before an arrival is decided, whether all scores given so far are void."""
+
+    def pick(self, cluster: Cluster, scores: Ints, cards: Ints) -> tuple[int, int]:
+        """Give node and card; some node's score is not ``UNFIT``."""
+
+
 class _ScoreRow:
     """The scores of all nodes for one class, kept up to date by scoring changed nodes alone."""
 
     def __init__(self, request: CardRequest, nodes: int) -> None:
         self.request = request
-        self.score = np.full(nodes, _UNFIT, dtype=np.int64)
+        self.score = np.full(nodes, UNFIT, dtype=np.int64)
         self.card = np.full(nodes, -1, dtype=np.int64)
-        self.seen = -1
+        self._seen = 0
+        self._epoch = -1
 
-    def repair(self, cluster: Cluster, scorer: Scorer) -> None:
-        if self.seen < 0:
+    def repair(self, cluster: Cluster, policy: Policy, epoch: int) -> None:
+        """Score the nodes that changed since the last time, or all of them in a new epoch."""
+        if epoch != self._epoch:
             stale = np.arange(self.score.size)
         else:
-            stale = np.array(sorted(set(cluster.changed[self.seen :])), dtype=np.int64)
-        self.seen = len(cluster.changed)
+            stale = np.array(sorted(set(cluster.changed[self._seen :])), dtype=np.int64)
+        self._seen, self._epoch = len(cluster.changed), epoch
         if stale.size == 0:
             return
         able = fits(cluster.nodes.rows(stale), self.request)
-        self.score[stale[~able]] = _UNFIT
+        self.score[stale[~able]] = UNFIT
         rows = stale[able]
         if rows.size:
-            self.score[rows], self.card[rows] = scorer(cluster, rows, self.request)
+            self.score[rows], self.card[rows] = policy.score(cluster, rows, self.request)
 
 
-def run_online(trace: Trace, order: Ints, scorer: Scorer, node_order: Ints) -> Ints:
-    """Place the arrivals in order, each on the node of the highest score, the first of equals.
+def run_online(trace: Trace, order: Ints, node_order: Ints, policy: Policy) -> Ints:
+    """Place the arrivals in order, each where the policy says; a pod that fits nowhere is refused.
 
     Parameters
     ----------
@@ -87,10 +103,10 @@ def run_online(trace: Trace, order: Ints, scorer: Scorer, node_order: Ints) -> I
         Nodes and classes.
     order
         Class of each arriving pod.
-    scorer
-        The policy.
     node_order
         The order in which equal nodes are taken, a permutation of the nodes.
+    policy
+        Decides.
 
     Returns
     -------
@@ -100,18 +116,15 @@ def run_online(trace: Trace, order: Ints, scorer: Scorer, node_order: Ints) -> I
     cluster = Cluster(trace.nodes.rows(node_order))
     rows = [_ScoreRow(request, node_order.size) for request in trace.requests]
     asked = trace.asked
-    arrived = asked[order].cumsum()
-    marks = np.searchsorted(arrived, np.array(POINTS) * trace.capacity // 100)
     gained = np.zeros(order.size, dtype=np.int64)
-    refresh = getattr(scorer, "refresh", None)
+    epoch = 0
     for position, number in enumerate(order.tolist()):
-        if refresh is not None and position % 64 == 0 and refresh(cluster):
-            for row in rows:
-                row.seen = -1
+        epoch += policy.refresh(cluster, position)
         row = rows[number]
-        row.repair(cluster, scorer)
-        best = int(row.score.argmax())
-        if row.score[best] != _UNFIT:
-            cluster.place(best, row.request, int(row.card[best]))
+        row.repair(cluster, policy, epoch)
+        if row.score.max() > UNFIT:
+            node, card = policy.pick(cluster, row.score, row.card)
+            cluster.place(node, row.request, card)
             gained[position] = asked[number]
+    marks = np.searchsorted(asked[order].cumsum(), np.array(POINTS) * trace.capacity // 100)
     return gained.cumsum()[np.minimum(marks, order.size - 1)]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from koordopt.errors import InvalidInputError
 from koordopt.solvers.heuristics.fragmentation import (
     WHOLE_CARD,
     CardRequest,
@@ -19,7 +16,7 @@ from koordopt.solvers.heuristics.fragmentation import (
     NodeCards,
 )
 
-__all__ = ["POINTS", "TRACES", "Trace", "arrivals", "expected_pods", "find_data", "read_trace"]
+__all__ = ["POINTS", "TRACES", "Trace", "arrivals", "expected_pods", "read_trace"]
 
 TRACES = (
     "default",
@@ -34,8 +31,6 @@ TRACES = (
 )
 POINTS = (90, 95, 100, 110, 120, 130)
 """Per cent of the cluster's GPUs requested so far, at which the allocation is recorded."""
-
-_POPULAR_PERCENT = 95
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +66,6 @@ class Trace:
     def asked(self) -> Ints:
         """Thousandths that a pod of each class asks for, ``(classes,)``."""
         return np.array([r.count * r.share for r in self.requests], dtype=np.int64)
-
-
-def find_data(folder: Path | None = None) -> Path:
-    """Give the folder of the openb files: the one given, else ``KOORDOPT_DATA``, else the cache."""
-    root = os.environ.get("KOORDOPT_DATA", "~/.cache/koordopt")
-    data = folder or Path(root).expanduser() / "openb"
-    if not (data / "openb_node_list_gpu_node.csv").is_file():
-        raise InvalidInputError(
-            f"openb data: no openb_node_list_gpu_node.csv in {data}: expected the files of the "
-            "Alibaba cluster trace gpu-v2023 (github.com/alibaba/clusterdata); "
-            "set KOORDOPT_DATA to the folder that holds openb/"
-        )
-    return data
 
 
 def read_trace(name: str, data: Path) -> Trace:
@@ -130,29 +112,17 @@ def arrivals(trace: Trace, seed: int, percent: int = POINTS[-1]) -> Ints:
     return order[: last + 1]
 
 
-def expected_pods(trace: Trace, *, with_memory: bool) -> ExpectedPods:
-    """Give the most frequent classes that together cover 95 % of the pods.
-
-    Without memory, classes that differ in nothing else are one, as in the published scheduler.
-    """
-    counts: Counter[tuple[int, int, int, int, tuple[bool, ...]]] = Counter()
-    for index, pods in enumerate(np.bincount(trace.class_of_pod, minlength=len(trace.requests))):
-        request = trace.requests[index]
-        allowed = [True] * len(trace.models) if request.models is None else request.models
-        key = (request.cpu, request.memory if with_memory else 0, request.count, request.share)
-        counts[*key, tuple(bool(a) for a in allowed)] += int(pods)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    covered = np.cumsum([pods for _, pods in ordered])
-    enough = int(np.searchsorted(covered * 100, _POPULAR_PERCENT * covered[-1])) + 1
-    chosen = ordered[:enough]
-    cpu, memory, count, share = np.array([key[:4] for key, _ in chosen], dtype=np.int64).T
+def expected_pods(trace: Trace) -> ExpectedPods:
+    """Give the trace's classes, each weighted by its pods."""
+    requests = trace.requests
+    everything = np.ones(len(trace.models), dtype=np.bool_)
     return ExpectedPods(
-        cpu=cpu,
-        memory=memory,
-        count=count,
-        share=share,
-        models=np.array([key[4] for key, _ in chosen], dtype=np.bool_),
-        weight=np.array([pods for _, pods in chosen], dtype=np.int64),
+        cpu=np.array([r.cpu for r in requests], dtype=np.int64),
+        memory=np.array([r.memory for r in requests], dtype=np.int64),
+        count=np.array([r.count for r in requests], dtype=np.int64),
+        share=np.array([r.share for r in requests], dtype=np.int64),
+        models=np.array([everything if r.models is None else r.models for r in requests]),
+        weight=np.bincount(trace.class_of_pod, minlength=len(requests)).astype(np.int64),
     )
 
 

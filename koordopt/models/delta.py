@@ -82,11 +82,14 @@ def apply_delta(objects: ClusterObjects, delta: ClusterDelta) -> ClusterObjects:
     return ClusterObjects(**{kind: tuple(known.values()) for kind, known in changed.items()})
 
 
-def advance(snapshot: ClusterSnapshot, delta: ClusterDelta) -> ClusterSnapshot | RebuildNeeded:
+def advance(
+    snapshot: ClusterSnapshot, delta: ClusterDelta, *, now_s: int | None = None
+) -> ClusterSnapshot | RebuildNeeded:
     """Return the snapshot after ``delta`` with every table carried over that stays true.
 
     Binds and departures leave nodes, classes and matchers as they are; anything else needs
-    ``ClusterSnapshot.from_objects`` on the changed objects.
+    ``ClusterSnapshot.from_objects`` on the changed objects. ``now_s`` is the instant after the
+    change, seconds since the epoch; None for the latest creation.
     """
     if delta.removed_nodes:
         return RebuildNeeded(f"node {min(delta.removed_nodes)} left")
@@ -110,7 +113,7 @@ def advance(snapshot: ClusterSnapshot, delta: ClusterDelta) -> ClusterSnapshot |
     return ClusterSnapshot.assemble(
         objects=objects,
         generation=snapshot.generation + 1,
-        now_s=None,
+        now_s=now_s,
         settings=snapshot.settings,
         nodes=snapshot.nodes,
         pods=PodTable.of(kept, node_of, pods.class_of[stays]),
@@ -119,7 +122,6 @@ def advance(snapshot: ClusterSnapshot, delta: ClusterDelta) -> ClusterSnapshot |
         matchers=snapshot.matchers,
         resources=snapshot.resources,
         allocatable=snapshot.allocatable,
-        warnings=snapshot.input_warnings,
     )
 
 

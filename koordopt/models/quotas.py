@@ -14,7 +14,7 @@ from koordopt.models.pods import PodClass, PodTable
 from koordopt.models.quota.arrays import QuotaArrays, quota_arrays
 from koordopt.models.quota.forest import QuotaForest
 from koordopt.models.quota.resolve import QuotaResolver
-from koordopt.models.quota.spec import QuotaPod, QuotaSettings
+from koordopt.models.quota.spec import QuotaPod, QuotaSettings, QuotaSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +64,18 @@ def quota_table(
         How quotas are computed; None for the defaults, with trees where an object names one.
     """
     shape = len(pods)
-    non_preemptible = np.array(
-        [p.metadata.labels.get(keys.LABEL_QUOTA_PREEMPTIBLE) == "false" for p in pods.objects],
-        dtype=np.bool_,
+    non_preemptible = frozen(
+        np.array(
+            [p.metadata.labels.get(keys.LABEL_QUOTA_PREEMPTIBLE) == "false" for p in pods.objects],
+            dtype=np.bool_,
+        )
     )
     quota_of = np.full(shape, -1, dtype=np.int64)
     names_parent = np.zeros(shape, dtype=np.bool_)
     if not quotas:
         table = QuotaTable(None, None, frozen(quota_of), non_preemptible, frozen(names_parent))
         return table, ()
-    specs = [quota.to_spec() for quota in quotas]
+    specs = [quota_spec(quota) for quota in quotas]
     settings = settings or QuotaSettings(multi_tree=any(spec.tree_id for spec in specs))
     resolver = QuotaResolver(specs)
     parents = {spec.name for spec in specs if spec.is_parent}
@@ -98,3 +100,22 @@ def quota_table(
     quota_of[:] = [position[member.quota] for member in members]
     table = QuotaTable(arrays, forest, frozen(quota_of), non_preemptible, frozen(names_parent))
     return table, tuple(f"ElasticQuota {w.quota}: {w.message}" for w in forest.warnings)
+
+
+def quota_spec(quota: ElasticQuota) -> QuotaSpec:
+    """Return what a quota tree is computed from."""
+    return QuotaSpec(
+        name=quota.name,
+        parent="" if quota.parent == keys.QUOTA_ROOT else quota.parent,
+        is_parent=quota.is_parent,
+        lends=quota.lends,
+        min=quota.min,
+        max=quota.max,
+        shared_weight=quota.stated_weight,
+        namespace=quota.metadata.namespace,
+        bound_namespaces=quota.namespaces,
+        tree_id=quota.tree_id,
+        is_root=quota.is_root,
+        total_resource=quota.total_resource or {},
+        ignore_default_tree=quota.ignores_default_tree,
+    )

@@ -86,8 +86,6 @@ class ClusterSnapshot:
         The API objects that the snapshot was taken of.
     held_cards
         Cards that bound pods hold, by pod index.
-    input_warnings
-        What is wrong about pods and nodes alone.
     warnings
         What the objects get wrong without being left out, sorted.
     """
@@ -106,7 +104,6 @@ class ClusterSnapshot:
     quotas: QuotaTable
     cards: CardTable
     held_cards: Mapping[int, tuple[CardShare, ...]]
-    input_warnings: tuple[str, ...]
     warnings: tuple[str, ...]
     objects: ClusterObjects
 
@@ -166,13 +163,11 @@ class ClusterSnapshot:
         uses nothing either; it gives a warning.
         """
         nodes = NodeTable.from_objects(objects.nodes)
-        kept, finished, warnings = [], [], []
+        kept, finished = [], []
         for pod in sorted(objects.pods, key=_identity):
             name = pod.spec.node_name
-            if pod.is_finished:
-                finished.append(pod)
-            elif name and name not in nodes.index and pod.key not in pending:
-                warnings.append(f"Pod {pod.key}: node {name} is not in the input; it uses nothing")
+            is_lost = name and name not in nodes.index and pod.key not in pending
+            if pod.is_finished or is_lost:
                 finished.append(pod)
             else:
                 kept.append(pod)
@@ -202,7 +197,6 @@ class ClusterSnapshot:
             matchers=matchers,
             resources=resources,
             allocatable=frozen(allocatable),
-            warnings=warnings,
         )
 
     @classmethod
@@ -220,7 +214,6 @@ class ClusterSnapshot:
         matchers: MatcherTable,
         resources: tuple[str, ...],
         allocatable: IntArray,
-        warnings: Sequence[str],
     ) -> ClusterSnapshot:
         """Return the snapshot over tables that are already there: gangs, quotas and cards."""
         cards, held, card_warnings = card_table(
@@ -229,6 +222,7 @@ class ClusterSnapshot:
         quotas, quota_warnings = quota_table(
             objects.elastic_quotas, pods, classes, resources, allocatable, settings.quota
         )
+        lost = [pod for pod in finished if not pod.is_finished]
         return cls(
             generation=generation,
             now_s=int(pods.created_s.max(initial=0)) if now_s is None else now_s,
@@ -250,14 +244,17 @@ class ClusterSnapshot:
             quotas=quotas,
             cards=cards,
             held_cards={pods.index[key]: shares for key, shares in held.items()},
-            input_warnings=tuple(warnings),
-            warnings=tuple(sorted({*warnings, *card_warnings, *quota_warnings})),
+            warnings=tuple(sorted({*map(_lost, lost), *card_warnings, *quota_warnings})),
             objects=objects,
         )
 
 
 def _identity(pod: Pod) -> tuple[str, str]:
     return pod.metadata.namespace, pod.metadata.name
+
+
+def _lost(pod: Pod) -> str:
+    return f"Pod {pod.key}: node {pod.spec.node_name} is not in the input; it uses nothing"
 
 
 def _namespace_labels(objects: ClusterObjects, pods: Sequence[Pod]) -> dict[str, Mapping[str, str]]:

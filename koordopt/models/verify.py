@@ -59,9 +59,11 @@ def _malformed(problem: PlacementProblem, placement: Placement) -> list[Violatio
             found.append(Violation("plan", name, "bound", "pending pods only"))
         if count > 1:
             found.append(Violation("plan", name, f"bound {count} times", "once"))
-    for n in np.unique(placement.node).tolist():
-        if not 0 <= n < len(nodes):
-            found.append(Violation("plan", f"node index {n}", "used", f"0 to {len(nodes) - 1}"))
+    found += [
+        Violation("plan", f"node index {n}", "used", f"0 to {len(nodes) - 1}")
+        for n in np.unique(placement.node).tolist()
+        if not 0 <= n < len(nodes)
+    ]
     if (np.diff(placement.step) < 0).any():
         found.append(Violation("plan", "steps", "out of order", "never falling"))
     return sorted(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,7 +70,7 @@ class SchedulerSettings:
         What the configuration says without effect, sorted.
     """
 
-    profile: Profile = Profile()
+    profile: Profile = field(default_factory=Profile)
     quota: QuotaSettings | None = None
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     warnings: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ from koordopt.errors import InvalidInputError
 from koordopt.models.api import keys
 from koordopt.models.api.custom import CustomModel, Metadata, ResourceMap, renamed_amounts
 from koordopt.models.api.faults import read_quantity
-from koordopt.models.quota.spec import QuotaSpec
 from koordopt.models.units import amounts
 
 
@@ -151,24 +150,6 @@ class ElasticQuota(CustomModel):
             if self._annotation(key) and read(self._annotation(key)) is None
         ]
         return tuple(sorted(unreadable))
-
-    def to_spec(self) -> QuotaSpec:
-        """Return what the quota tree is computed from."""
-        return QuotaSpec(
-            name=self.name,
-            parent=self._label(keys.LABEL_QUOTA_PARENT),
-            is_parent=self.is_parent,
-            lends=self.lends,
-            min=self.min,
-            max=self.max,
-            shared_weight=self.stated_weight,
-            namespace=self.metadata.namespace,
-            bound_namespaces=self.namespaces,
-            tree_id=self.tree_id,
-            is_root=self.is_root,
-            total_resource=self.total_resource or {},
-            ignore_default_tree=self.ignores_default_tree,
-        )
 
     def _label(self, key: str) -> str:
         return self.metadata.labels.get(key, "")

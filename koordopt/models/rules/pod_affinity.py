@@ -143,6 +143,11 @@ class ClassAffinity:
         """Whether the class can be refused by this rule at all."""
         return bool(self.affinity or self.anti_affinity or self.unwelcome)
 
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        """All counters that must be 0, each once: pods that shun their own kind name one twice."""
+        return tuple(dict.fromkeys(self.anti_affinity + self.unwelcome))
+
 
 def compile_affinity(
     snapshot: ClusterSnapshot,
@@ -263,7 +268,7 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
         c = int(snapshot.pods.class_of[p])
         own = problem.affinity[c]
         key = snapshot.pods.keys[p]
-        for j in own.anti_affinity + own.unwelcome:
+        for j in own.forbidden:
             d = problem.counters[j].domain_of[n]
             if d >= 0 and counts[j][d] > 0:
                 beside = f"beside {counts[j][d]} pods in one {problem.counters[j].key}"

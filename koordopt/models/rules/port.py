@@ -104,9 +104,10 @@ def compile_ports(snapshot: ClusterSnapshot) -> PortTable:
     }
     pods = snapshot.pods
     use = np.zeros((len(ports), len(snapshot.nodes)), dtype=np.int64)
-    for p in np.flatnonzero(pods.node_of >= 0).tolist():
-        for k in own.get(int(pods.class_of[p]), ()):
-            use[k, pods.node_of[p]] += 1
+    has_ports = np.zeros(len(snapshot.classes), dtype=np.bool_)
+    has_ports[list(own)] = True
+    for p in np.flatnonzero((pods.node_of >= 0) & has_ports[pods.class_of]).tolist():
+        use[list(own[int(pods.class_of[p])]), pods.node_of[p]] += 1
     return PortTable(ports, own, conflicts, frozen(use))
 
 

@@ -190,7 +190,7 @@ def _spread(
         domain_of = frozen(np.where(domain_of >= 0, np.arange(len(domain_of)), -1))
     counter = counters.add(key, classes, scope=counted, terminating=False) if classes else None
     own = term.always_counts_itself or term.matcher in snapshot.classes[c].matched
-    eligible = frozen(np.unique(domain_of[scope]))
+    eligible = frozen(np.flatnonzero(np.bincount(domain_of[scope])))
     return Spread(term, int(own), counter, domain_of, eligible)
 
 

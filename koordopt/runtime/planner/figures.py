@@ -53,6 +53,11 @@ class Gauge:
     before: IntArray
     after: IntArray
 
+    @property
+    def label(self) -> str:
+        """Name without its domain, for the head of a column."""
+        return self.name.rpartition("/")[2]
+
     def percent(self, which: IntArray) -> list[float | None]:
         """Return ``which`` of this gauge in per cent of each node; None without capacity."""
         return [

@@ -6,15 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import typer
 import yaml
 
+from koordopt.runtime.planner.formats import Format
 from koordopt.runtime.planner.inputs import Rejected
-
-Format = Literal["table", "json", "yaml"]
-"""How an answer is printed."""
 
 BROKEN_PIPE = 141
 """Exit status of a program whose reader went away, as shells report it."""
@@ -22,7 +20,7 @@ BROKEN_PIPE = 141
 
 def print_object(value: dict[str, Any], format_: Format) -> None:
     """Print a value in JSON or YAML: the same bytes for the same value, in ASCII."""
-    if format_ == "json":
+    if format_ is Format.JSON:
         write(json.dumps(value, indent=2, allow_nan=False) + "\n")
     else:
         write(yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=1000))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from koordopt.errors import InvalidInputError
 from koordopt.models.api.faults import fault_of_conversion, shown
+from koordopt.models.arrays import LARGEST_AMOUNT
 from koordopt.models.objective import evaluate
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.result import LevelValue, Placement
@@ -25,13 +26,17 @@ RULE: Final = "plan"
 """Rule of violations that concern the plan as such."""
 
 
+_Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+_Bytes = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_AMOUNT)]
+
+
 class PlannedDevice(msgspec.Struct, frozen=True):
     """What a plan gives of one card; see ``koordopt.models.plan.DeviceShare``."""
 
-    minor: int
-    share: int
+    minor: _Number
+    share: _Number
     type: str = "gpu"
-    memory: int | None = None
+    memory: _Bytes | None = None
 
 
 class PlannedBind(msgspec.Struct, frozen=True):
@@ -39,7 +44,7 @@ class PlannedBind(msgspec.Struct, frozen=True):
 
     pod: str
     node: str
-    step: int | None = None
+    step: _Number | None = None
     devices: tuple[PlannedDevice, ...] = ()
 
 
@@ -77,8 +82,8 @@ def read_plan(path: Source, max_input: int) -> PlanFile:
         raise UnreadableInput(f"{path}: is a folder; expected a plan.")
     ((label, data),) = contents([path], max_input)
     try:
-        text = data.lstrip()
-        documents = list(read_json(data) if text.startswith(b"{") else read_yaml(data))
+        is_json = data.lstrip().startswith(b"{")
+        documents = list(read_json(data) if is_json else read_yaml(data))
     except InvalidInputError as error:
         raise UnreadableInput(f"{label}: {error}") from error
     if len(documents) != 1:
@@ -87,11 +92,9 @@ def read_plan(path: Source, max_input: int) -> PlanFile:
     try:
         return msgspec.convert(value, PlanFile)
     except msgspec.ValidationError as error:
-        missing = "missing required field" in str(error)
+        if "missing required field" in str(error):
+            raise UnreadableInput(f"{label}: is no plan: {error}.") from error
         fault = fault_of_conversion(value, error)
-        if missing:
-            text = str(error).partition(" - at")[0].replace("Object", "object")
-            raise UnreadableInput(f"{label}: is no plan: {text}.") from error
         msg = f"{label}: {fault.field} is {shown(fault.found)}; expected {fault.expected}."
         raise UnreadableInput(msg) from error
 

@@ -232,7 +232,7 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise InvalidInputError(f"size is {text!r}; expected bytes, such as 1GiB or 500MB.")
+        raise InvalidInputError(f"--max-input is {text!r}; expected bytes, such as 1GiB or 500MB.")
     number, unit, binary = match.groups()
-    scale = (1024 if binary else 1000) ** _POWER.get(unit, 0)
+    scale: int = (1024 if binary else 1000) ** _POWER.get(unit, 0)
     return int(number) * scale

@@ -30,7 +30,10 @@ def share_up(amount: int, capacity: int) -> int:
     """
     if capacity <= 0:
         return 0
-    return max(-LARGEST, min(-((-100 * amount << SHIFT) // capacity), LARGEST))
+    share = -((-100 * amount << SHIFT) // capacity)
+    if -LARGEST <= share <= LARGEST:
+        return share
+    return LARGEST if share > 0 else -LARGEST
 
 
 def shares(amount: int | IntArray, capacity: IntArray, *, up: bool) -> IntArray:

@@ -28,8 +28,10 @@ __all__ = [
     "fits",
     "fragmentation",
     "fragmentation_score",
+    "most_frequent",
     "place",
     "placement_delta",
+    "shared_deltas",
 ]
 
 Ints = NDArray[np.int64]
@@ -65,9 +67,7 @@ class NodeCards:
 
     def rows(self, index: Ints | slice) -> NodeCards:
         """Give the nodes at ``index``; a slice shares the arrays, an index array copies."""
-        return NodeCards(
-            self.cpu[index], self.memory[index], self.cards[index], self.model[index]
-        )
+        return NodeCards(self.cpu[index], self.memory[index], self.cards[index], self.model[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,13 @@ class ExpectedPods:
     share: Ints
     models: Bools
     weight: Ints
-    # Classes of one share and count meet the same cards; they are told apart by CPU alone.
+    # Classes of one share and count ("shape") find the same cards usable. The weight of those
+    # whose CPU, memory and model fit is read from a table, by model, CPU rank and memory rank.
     shape_share: Ints = field(init=False)
     shape_count: Ints = field(init=False)
-    _weight_of_shape: NDArray[np.float64] = field(init=False)
-    _with_cards: Ints = field(init=False)
+    _cpu_steps: Ints = field(init=False)
+    _memory_steps: Ints = field(init=False)
+    _weight_table: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         size = self.cpu.shape
@@ -157,28 +159,53 @@ class ExpectedPods:
             axis=0,
             return_inverse=True,
         )
-        weights = np.zeros((with_cards.size, shapes.shape[0]))
-        weights[np.arange(with_cards.size), of_shape] = self.weight[with_cards]
+        cpu_steps, cpu_rank = np.unique(self.cpu[with_cards], return_inverse=True)
+        memory_steps, memory_rank = np.unique(self.memory[with_cards], return_inverse=True)
+        models = self.models.shape[1]
+        table = np.zeros(
+            (models, cpu_steps.size + 1, memory_steps.size + 1, shapes.shape[0]), dtype=np.int64
+        )
+        for model in range(models):
+            weight = self.weight[with_cards] * self.models[with_cards, model]
+            np.add.at(table[model], (cpu_rank + 1, memory_rank + 1, of_shape), weight)
         object.__setattr__(self, "shape_share", shapes[:, 0])
         object.__setattr__(self, "shape_count", shapes[:, 1])
-        object.__setattr__(self, "_weight_of_shape", weights)
-        object.__setattr__(self, "_with_cards", with_cards)
+        object.__setattr__(self, "_cpu_steps", cpu_steps)
+        object.__setattr__(self, "_memory_steps", memory_steps)
+        object.__setattr__(self, "_weight_table", table.cumsum(axis=1).cumsum(axis=2))
 
     @property
     def total_weight(self) -> int:
         """Sum of the weights."""
         return int(self.weight.sum())
 
-    def weight_that_fits(self, cpu: Ints, memory: Ints, model: Ints) -> NDArray[np.float64]:
-        """Give the weight of the classes whose CPU, memory and model fit, ``(n, shapes)``.
+    def weight_that_fits(self, cpu: Ints, memory: Ints, model: Ints) -> Ints:
+        """Give the weight of the classes whose CPU, memory and model fit, ``(n, shapes)``."""
+        cpu_rank = np.searchsorted(self._cpu_steps, cpu, side="right")
+        memory_rank = np.searchsorted(self._memory_steps, memory, side="right")
+        return self._weight_table[model, cpu_rank, memory_rank]
 
-        Floats here and below hold integers under 2**53 and are exact: BLAS multiplies no others.
-        """
-        with_cards = self._with_cards
-        runs = self.models.T[np.ix_(np.arange(self.models.shape[1]), with_cards)][model]
-        runs &= cpu[:, None] >= self.cpu[with_cards]
-        runs &= memory[:, None] >= self.memory[with_cards]
-        return runs.astype(np.float64) @ self._weight_of_shape
+
+def most_frequent(pods: ExpectedPods, percent: int, *, with_memory: bool = True) -> ExpectedPods:
+    """Give the most frequent classes that together hold ``percent`` of the weight.
+
+    Without memory its requests count as 0, and classes that differ in nothing else are one. Equal
+    weights are taken in the order of CPU, memory, count, share and models.
+    """
+    memory = pods.memory if with_memory else np.zeros_like(pods.memory)
+    numbers = np.stack([pods.cpu, memory, pods.count, pods.share], axis=1)
+    classes, of_class = np.unique(
+        np.hstack([numbers, pods.models.astype(np.int64)]), axis=0, return_inverse=True
+    )
+    weight = np.zeros(classes.shape[0], dtype=np.int64)
+    np.add.at(weight, of_class, pods.weight)
+    order = np.argsort(-weight, kind="stable")
+    covered = weight[order].cumsum() * 100
+    chosen = order[: int(np.searchsorted(covered, percent * pods.total_weight)) + 1]
+    cpu, memory, count, share = classes[chosen, :4].T
+    return ExpectedPods(
+        cpu, memory, count, share, classes[chosen, 4:].astype(np.bool_), weight[chosen]
+    )
 
 
 def fits(nodes: NodeCards, request: CardRequest) -> Bools:
@@ -205,8 +232,9 @@ def fragmentation(nodes: NodeCards, expected: ExpectedPods) -> Ints:
     """
     usable, enough = _usable(nodes.cards, expected)
     weight = expected.weight_that_fits(nodes.cpu, nodes.memory, nodes.model)
-    used = np.einsum("ng,ng->n", weight, np.where(enough >= expected.shape_count, usable, 0))
-    return expected.total_weight * nodes.cards.sum(axis=1) - used.astype(np.int64)
+    used: Ints = np.einsum("ng,ng->n", weight, np.where(enough >= expected.shape_count, usable, 0))
+    idle: Ints = nodes.cards.sum(axis=1)
+    return expected.total_weight * idle - used
 
 
 def placement_delta(
@@ -266,10 +294,9 @@ def shared_deltas(nodes: NodeCards, request: CardRequest, expected: ExpectedPods
     weight_after = expected.weight_that_fits(
         nodes.cpu - request.cpu, nodes.memory - request.memory, nodes.model
     )
-    used_before = np.einsum("ng,ng->n", weight_before, usable)
-    used_after = np.matmul(usable_after.astype(np.float64), weight_after[:, :, None])[:, :, 0]
-    delta = (used_before[:, None] - used_after).astype(np.int64)
-    delta -= expected.total_weight * request.share
+    used_before: Ints = np.einsum("ng,ng->n", weight_before, usable)
+    used_after: Ints = np.einsum("nkg,ng->nk", usable_after, weight_after)
+    delta: Ints = used_before[:, None] - used_after - expected.total_weight * request.share
     delta[after < 0] = np.iinfo(np.int64).max
     return delta
 

@@ -79,26 +79,34 @@ class Greedy:
         Returns
         -------
         tuple
-            The members placed, and the reason of each that was tried and did not fit.
+            The members placed, and the reason of each that was tried and did not fit. Members that
+        lack company or balance are tried again after the others, as long as that helps.
         """
         gang_of = self.problem.snapshot.gangs.gang_of
         missing = dict(unit.need)
         fits: list[int] = []
         refused: set[tuple[int, int, bool]] = set()
         reasons: dict[int, Reason] = {}
-        for p in unit.pods:
-            g, kind = gang_of[p], self.quota.kind(p)
-            if missing.get(g, 0) <= 0:
-                continue
-            # Within one attempt room only shrinks, so a twin of a pod that failed fails too,
-            # unless it needs company that may have come meanwhile.
-            if (kind not in refused or self.may_revive(p)) and self._try_pod(p, step):
-                missing[g] -= 1
-                fits.append(p)
-                continue
-            refused.add(kind)
-            if explain is not None:
-                reasons[p] = explain(p)
+        untried, before = list(unit.pods), -1
+        while untried and len(fits) > before:
+            before, again = len(fits), []
+            for p in untried:
+                g, kind = gang_of[p], self.quota.kind(p)
+                if missing.get(g, 0) <= 0:
+                    continue
+                # Within one attempt room only shrinks, so a twin of a pod that failed fails too,
+                # unless it needs company that may have come meanwhile.
+                if (kind not in refused or self.may_revive(p)) and self._try_pod(p, step):
+                    missing[g] -= 1
+                    fits.append(p)
+                    reasons.pop(p, None)
+                    continue
+                refused.add(kind)
+                if explain is not None:
+                    reasons[p] = explain(p)
+                if self.may_revive(p):
+                    again.append(p)
+            untried = again
         return fits, reasons
 
     def roll_back(self, mark: int) -> None:
@@ -161,15 +169,18 @@ def solve(problem: PlacementProblem, profile: Profile | None = None) -> SolveRes
     gangs, the used share of their quota's limit, age and name; the quota's share is taken anew
     after each of its units. Inside one quota, priority decides before the guarantee: the head of
     its queue speaks for it. Units that lacked company or balance are tried again
-    for as long as a round places something.
+    for as long as a round places something, and so are gangs: with less room the scores may
+    choose other nodes for the first members, and leave seats for the last.
     """
     greedy = Greedy(problem, profile)
     waiting, placed = _round(greedy, units_of(problem)), 0
     while greedy.placed > placed:
         placed = greedy.placed
-        revivable, given_up = [], []
+        revivable: list[Unit] = []
+        given_up: list[Unit] = []
         for unit in waiting:
-            (revivable if any(map(greedy.may_revive, unit.pods)) else given_up).append(unit)
+            is_open = not unit.is_single or greedy.may_revive(unit.pods[0])
+            (revivable if is_open else given_up).append(unit)
         waiting = given_up + _round(greedy, revivable)
     placement = greedy.placement()
     return SolveResult(

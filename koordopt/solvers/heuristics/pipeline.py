@@ -9,6 +9,7 @@ where they are few, in one pass over arrays where they are many.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,8 +27,10 @@ from koordopt.solvers.heuristics.profile import Profile
 from koordopt.solvers.heuristics.registry import Plugins, plugins_for
 from koordopt.solvers.heuristics.state import PlacementState
 
-FEW = 14
+FEW: Final = 14
 """Up to this many changed nodes are repaired one by one; a pass over arrays costs as much."""
+BEST: Final = 100
+"""Largest score of a plug-in, before its weight."""
 
 
 @dataclass(slots=True)
@@ -40,15 +43,22 @@ class _ClassRow:
         Local score of each node plus 1, or 0 where a local filter refuses it, shape ``(N,)``.
     seen
         Length of the change log up to which ``row`` is right.
+    allowed
+        Nodes that the class may use, whatever runs on them, shape ``(N,)``; None for all.
+    allowed_of
+        The same as bytes.
+    base
+        Score that no placement changes, shape ``(N,)``, and the same as a list; None without one.
     """
 
     row: IntArray
     seen: int
-    allowed: BoolArray
-    allowed_bytes: bytes
+    allowed: BoolArray | None
+    allowed_of: bytes | None
     filters: tuple[BoundFilter, ...]
     scores: tuple[tuple[BoundScore, int], ...]
     base: IntArray | None
+    base_of: list[int] | None
     global_filters: tuple[GlobalFilter, ...]
     global_scores: tuple[tuple[GlobalScore, int], ...]
 
@@ -76,8 +86,8 @@ class Pipeline:
         self.plugins: Plugins = plugins_for(self.state, self.profile)
         self._class_of: list[int] = problem.snapshot.pods.class_of.tolist()
         self._rows: dict[int, _ClassRow] = {}
-        self._log = np.zeros(1024, dtype=np.int64)
-        self._logged = 0
+        self._changes = self.state.changes
+        self._row_type = _smallest_type(self.plugins)
 
     def best_node(self, c: int) -> int:
         """Return the best feasible node for a pod of class ``c``; -1 where there is none.
@@ -86,10 +96,25 @@ class Pipeline:
         """
         kept = self._refreshed(c)
         row = kept.row
-        if kept.global_filters or kept.global_scores:
+        if not len(row):
+            return -1
+        if kept.global_scores:
             row = self._with_global(c, kept)
-        n = int(row.argmax()) if len(row) else -1
-        return n if n >= 0 and row[n] > 0 else -1
+        n = int(row.argmax())
+        if row.item(n) <= 0:
+            return -1
+        if kept.global_filters and not kept.global_scores:
+            # The best of all nodes, where it is admitted, is the best of those admitted.
+            for plugin in kept.global_filters:
+                if not plugin.admits(c, n):
+                    return self._best_admitted(c, kept)
+        return n
+
+    def _best_admitted(self, c: int, kept: _ClassRow) -> int:
+        admitted = self._admitted(c, kept)
+        row = kept.row if admitted is None else kept.row * admitted
+        n = int(row.argmax())
+        return n if row.item(n) > 0 else -1
 
     def place(self, p: int, n: int) -> None:
         """Put pod ``p`` on node ``n``, which must be feasible for it."""
@@ -108,10 +133,7 @@ class Pipeline:
     def _note(self, n: int) -> None:
         for refresh in self.plugins.refreshers:
             refresh(n)
-        if self._logged == len(self._log):
-            self._log = np.concatenate([self._log, np.zeros_like(self._log)])
-        self._log[self._logged] = n
-        self._logged += 1
+        self._changes.note(n)
 
     def feasible(self, c: int) -> BoolArray:
         """Return the nodes that class ``c`` may use now, shape ``(N,)``."""
@@ -120,11 +142,19 @@ class Pipeline:
 
     def _feasible(self, c: int, kept: _ClassRow) -> BoolArray:
         feasible = kept.row > 0
+        admitted = self._admitted(c, kept)
+        if admitted is not None:
+            feasible &= admitted
+        return feasible
+
+    def _admitted(self, c: int, kept: _ClassRow) -> BoolArray | None:
+        """Return the nodes that no global filter refuses, shape ``(N,)``; None for all."""
+        admitted: BoolArray | None = None
         for plugin in kept.global_filters:
             mask = plugin.mask(c)
             if mask is not None:
-                feasible &= mask
-        return feasible
+                admitted = mask if admitted is None else admitted & mask
+        return admitted
 
     def _with_global(self, c: int, kept: _ClassRow) -> IntArray:
         """Return the row with the say of the global plug-ins, 0 where refused."""
@@ -141,45 +171,55 @@ class Pipeline:
         if kept is None:
             kept = self._rows[c] = self._new_row(c)
             return kept
-        behind = self._logged - kept.seen
+        changes = self._changes
+        behind = changes.length - kept.seen
         if behind == 0:
             return kept
+        row = kept.row
         if behind <= FEW:
-            row = kept.row
-            for n in self._log[kept.seen : self._logged].tolist():
+            for n in changes.nodes(kept.seen).tolist():
                 row[n] = _one(kept, n)
-        elif behind < len(kept.row):
-            nodes = self._log[kept.seen : self._logged]
-            kept.row[nodes] = _many(kept, nodes)
+        elif (part := changes.since(kept.seen)) is not None:
+            nodes = changes.nodes(kept.seen)
+            row[nodes] = _many(kept, nodes, part).astype(row.dtype)
         else:
-            kept.row = _many(kept, None)
-        kept.seen = self._logged
+            row[:] = _many(kept, None, None)
+        kept.seen = changes.length
         return kept
 
     def _new_row(self, c: int) -> _ClassRow:
         plugins = self.plugins
-        allowed = self.problem.eligible(c)
+        allowed: BoolArray | None = self.problem.eligible(c)
+        if allowed is not None and allowed.all():
+            allowed = None
+        base = plugins.fixed_score(c)
         kept = _ClassRow(
-            row=np.zeros(0, dtype=np.int64),
-            seen=self._logged,
+            row=np.zeros(len(self.problem.capacity), dtype=self._row_type),
+            seen=self._changes.length,
             allowed=allowed,
-            allowed_bytes=allowed.tobytes(),
+            allowed_of=None if allowed is None else allowed.tobytes(),
             filters=_bound(plugins.local_filters, c),
             scores=tuple(
                 (bound, weight)
                 for plugin, weight in plugins.local_scores
                 if (bound := plugin.bind(c)) is not None
             ),
-            base=plugins.fixed_score(c),
-            global_filters=tuple(f for f in plugins.global_filters if f.mask(c) is not None),
+            base=base,
+            base_of=None if base is None else base.tolist(),
+            global_filters=tuple(f for f in plugins.global_filters if f.concerns(c)),
             global_scores=tuple(
-                (plugin, weight)
-                for plugin, weight in plugins.global_scores
-                if plugin.scores(c, allowed) is not None
+                (plugin, weight) for plugin, weight in plugins.global_scores if plugin.concerns(c)
             ),
         )
-        kept.row = _many(kept, None)
+        kept.row[:] = _many(kept, None, None)
         return kept
+
+
+def _smallest_type(plugins: Plugins) -> type[np.signedinteger[Any]]:
+    """Return the smallest integer type that holds every score: rows are many, and read whole."""
+    weights = (*plugins.local_scores, *plugins.global_scores)
+    most = 1 + BEST * (plugins.fixed_weight + sum(weight for _, weight in weights))
+    return next(t for t in (np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
 
 
 def _bound(filters: tuple[LocalFilter, ...], c: int) -> tuple[BoundFilter, ...]:
@@ -188,28 +228,52 @@ def _bound(filters: tuple[LocalFilter, ...], c: int) -> tuple[BoundFilter, ...]:
 
 def _one(kept: _ClassRow, n: int) -> int:
     """Return the row's entry for node ``n``."""
-    if not kept.allowed_bytes[n]:
+    if kept.allowed_of is not None and not kept.allowed_of[n]:
         return 0
     for bound in kept.filters:
         if not bound.one(n):
             return 0
-    total = 1 if kept.base is None else 1 + int(kept.base[n])
+    total = 1 if kept.base_of is None else 1 + kept.base_of[n]
     for score, weight in kept.scores:
         total += weight * score.one(n)
     return total
 
 
-def _many(kept: _ClassRow, nodes: IntArray | None) -> IntArray:
-    """Return the row's entries for ``nodes``, or for all."""
-    fits = kept.allowed.copy() if nodes is None else kept.allowed.take(nodes)
-    for bound in kept.filters:
-        fits &= bound.many(nodes)
-    if kept.base is None:
-        total = np.ones(len(fits), dtype=np.int64)
-    else:
-        total = 1 + (kept.base if nodes is None else kept.base.take(nodes))
+def _many(kept: _ClassRow, nodes: IntArray | None, part: slice | None) -> IntArray:
+    """Return the row's entries for ``nodes``, or for all.
+
+    Parameters
+    ----------
+    kept
+        The row.
+    nodes
+        Nodes to look at; None for all.
+    part
+        Where these nodes stand in the change log; None for all nodes.
+    """
+    total: IntArray | None = None
     for score, weight in kept.scores:
-        part = score.many(nodes)
-        total += part if weight == 1 else weight * part
-    total *= fits
+        values = score.many(nodes) if part is None or score.recent is None else score.recent(part)
+        if weight != 1:
+            values *= weight
+        if total is None:
+            total = values
+        else:
+            total += values
+    if total is None:
+        total = np.zeros(len(kept.row) if nodes is None else len(nodes), dtype=np.int64)
+    if kept.base is not None:
+        total += kept.base if nodes is None else kept.base.take(nodes)
+    total += 1
+    fits: BoolArray | None = None
+    if kept.allowed is not None:
+        fits = kept.allowed.copy() if nodes is None else kept.allowed.take(nodes)
+    for bound in kept.filters:
+        passes = bound.many(nodes) if part is None or bound.recent is None else bound.recent(part)
+        if fits is None:
+            fits = passes
+        else:
+            fits &= passes
+    if fits is not None:
+        total *= fits
     return total

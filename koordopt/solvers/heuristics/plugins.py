@@ -19,21 +19,28 @@ NodeReason: TypeAlias = tuple[BoolArray, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A local filter for one class: ``one(n)``, and ``many(nodes)`` (None for all nodes)."""
+    """A local filter for one class: ``one(n)``, and ``many(nodes)`` (None for all nodes).
+
+    One that judges by tracks of the change log alone gives ``recent`` as well: the same for a part
+    of the log.
+    """
 
     one: Callable[[int], bool]
     many: Callable[[IntArray | None], BoolArray]
+    recent: Callable[[slice], BoolArray] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BoundScore:
     """A local score for one class, 0 to 100: ``one(n)``, and ``many(nodes)`` (None for all).
 
-    Both must give the same integer for a node.
+    All must give the same integer for a node; ``recent`` is as for filters. The arrays are the
+    caller's to change.
     """
 
     one: Callable[[int], int]
     many: Callable[[IntArray | None], IntArray]
+    recent: Callable[[slice], IntArray] | None = None
 
 
 class LocalFilter(Protocol):
@@ -54,6 +61,12 @@ class GlobalFilter(Protocol):
 
     name: str
     rule: str
+
+    def concerns(self, c: int) -> bool:
+        """Return whether the filter can ever refuse class ``c`` a node."""
+
+    def admits(self, c: int, n: int) -> bool:
+        """Return the same for one node as ``mask`` does for all."""
 
     def mask(self, c: int) -> BoolArray | None:
         """Return the nodes that class ``c`` may use now, ``(N,)``; None for all, always."""
@@ -79,5 +92,11 @@ class GlobalScore(Protocol):
 
     name: str
 
+    def concerns(self, c: int) -> bool:
+        """Return whether the score can ever tell nodes apart for class ``c``."""
+
     def scores(self, c: int, feasible: BoolArray) -> IntArray | None:
-        """Return 0 to 100 for each node, ``(N,)``, valid where ``feasible``; None for no say."""
+        """Return 0 to 100 for each node, ``(N,)``, valid where ``feasible``.
+
+        None where all feasible nodes get the same.
+        """

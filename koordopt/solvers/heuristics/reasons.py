@@ -21,12 +21,16 @@ class Reasons:
 
     def __init__(self, greedy: Greedy) -> None:
         self._greedy = greedy
-        self._memo: dict[tuple[int, tuple[int, int, bool]], Reason] = {}
+        self._base = greedy.placed
+        self._trial = 0
+        self._memo: dict[tuple[tuple[int, int], tuple[int, int, bool]], Reason] = {}
 
     def of_pod(self, p: int) -> Reason:
         """Return why pod ``p`` cannot be placed as things stand."""
         greedy = self._greedy
-        key = (greedy.placed, greedy.quota.kind(p))
+        # While a gang is tried, its members take room that no other unit finds taken.
+        trial = self._trial if greedy.placed > self._base else 0
+        key = ((trial, greedy.placed), greedy.quota.kind(p))
         if key not in self._memo:
             short = greedy.quota.refusal(p)
             if short is not None:
@@ -55,6 +59,7 @@ class Reasons:
             return {unit.pods[0]: self.of_pod(unit.pods[0])}
         greedy = self._greedy
         mark = greedy.placed
+        self._trial += 1
         fits, failed = greedy.try_members(unit, mark, self.of_pod)
         greedy.roll_back(mark)
         return self._gang_reasons(unit, fits, failed)
@@ -76,11 +81,13 @@ class Reasons:
             could_help = failed[first].eviction_could_help
         else:
             held = [p for p in gangs.gangs[g].pods if p in problem.holds]
-            cause = f"waits for {names[held[0]]}: {problem.holds[held[0]].message}"
+            cause = "no other member is pending"
+            if held:
+                cause = f"waits for {names[held[0]]}: {problem.holds[held[0]].message}"
             could_help = False
         waiting = Reason(gang.RULE, gang_id, f"{shortfall}; {cause}", could_help)
         return {
-            p: replace(failed[p], message=f"{failed[p].message}; {shortfall}")
+            p: replace(failed[p], message=f"{failed[p].message.rstrip('.')}; {shortfall}")
             if p in failed
             else waiting
             for p in unit.pods

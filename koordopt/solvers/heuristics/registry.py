@@ -45,6 +45,8 @@ class Plugins:
         Scores with their weight.
     fixed_score
         Weighted score of every node that no placement changes, for a class; None for none.
+    fixed_weight
+        The weight in it.
     choose_cards
         Cards that a pod of a class gets on a node; None where the cluster has no cards.
     refreshers
@@ -56,6 +58,7 @@ class Plugins:
     local_scores: tuple[tuple[LocalScore, int], ...]
     global_scores: tuple[tuple[GlobalScore, int], ...]
     fixed_score: Callable[[int], IntArray | None]
+    fixed_weight: int
     choose_cards: ChooseCards | None
     refreshers: tuple[Callable[[int], None], ...]
 
@@ -70,6 +73,7 @@ def plugins_for(state: PlacementState, profile: Profile) -> Plugins:
         local_scores=local_scores,
         global_scores=_global_scores(state, profile),
         fixed_score=_fixed_score(state, profile),
+        fixed_weight=profile.weights.get(ImageScore.name, 0),
         choose_cards=_card_chooser(cards, [score for score, _ in local_scores]),
         refreshers=tuple(score.refresh for score, _ in local_scores),
     )
@@ -104,9 +108,7 @@ def _local_scores(
     return _weighted(builders, profile)
 
 
-def _global_scores(
-    state: PlacementState, profile: Profile
-) -> tuple[tuple[GlobalScore, int], ...]:
+def _global_scores(state: PlacementState, profile: Profile) -> tuple[tuple[GlobalScore, int], ...]:
     builders: dict[str, Callable[[], GlobalScore]] = {
         TaintScore.name: lambda: TaintScore(state),
         NodeAffinityScore.name: lambda: NodeAffinityScore(state),

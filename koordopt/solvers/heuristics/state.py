@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from koordopt.models.api import keys
 from koordopt.models.arrays import IntArray
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.rules.device import CardShare
+from koordopt.solvers.heuristics.changes import ChangeLog
+from koordopt.solvers.heuristics.domains import Domains
 
 _SCORED = (keys.RESOURCE_CPU, keys.RESOURCE_MEMORY)
+
+
+class _Effect(NamedTuple):
+    """What a placement of one class changes, prepared for the many that come.
+
+    Attributes
+    ----------
+    charges
+        Pairs of resource index and amount.
+    cpu, memory
+        Amounts that scores reckon with.
+    counted
+        Counters that rise, each with the domain of every node in it.
+    ports
+        Host ports that are opened.
+    """
+
+    charges: tuple[tuple[int, int], ...]
+    cpu: int
+    memory: int
+    counted: tuple[tuple[int, list[int]], ...]
+    ports: tuple[int, ...]
 
 
 class PlacementState:
@@ -20,8 +46,12 @@ class PlacementState:
 
     Attributes
     ----------
+    changes
+        Which nodes changed; the pipeline notes them there.
+    room
+        What each node can still give: a track of shape ``(N, R)``.
     free
-        What each node can still give: ``R`` arrays of shape ``(N,)``.
+        Its columns: ``R`` arrays of shape ``(N,)``.
     free_of
         The same as ``R`` lists.
     scored_use
@@ -29,6 +59,10 @@ class PlacementState:
         nothing: two lists over nodes.
     counts
         Pods per domain, one array for each counter of the problem.
+    count_changes
+        How often each of them changed.
+    domains_of
+        The domains of each counter's key.
     port_use
         Pods that use each host port of the problem's ``ports``, by port and node.
     card_free
@@ -37,28 +71,45 @@ class PlacementState:
 
     def __init__(self, problem: PlacementProblem) -> None:
         self.problem = problem
-        free = problem.capacity - problem.used
-        self.free: list[IntArray] = [np.ascontiguousarray(column) for column in free.T]
+        self.changes = ChangeLog(len(problem.capacity))
+        self.room = self.changes.track(problem.capacity - problem.used)
+        self.free: list[IntArray] = list(self.room.now.T)
         self.free_of: list[list[int]] = [column.tolist() for column in self.free]
         self.scored_use = _scored_use(problem)
         self.counts = [counter.base.copy() for counter in problem.counters.counters]
+        self.count_changes = [0] * len(self.counts)
+        self._domains: dict[bytes, Domains] = {}
+        self.domains_of = [self.domains(counter.domain_of) for counter in problem.counters.counters]
         self.placed: list[tuple[int, int]] = []
         self.cards_of: dict[int, tuple[CardShare, ...]] = {}
         self.card_slot, self.card_free = _card_room(problem)
         self.port_use = problem.ports.use.copy()
-        classes = problem.snapshot.classes
         self._charges = [
             tuple((r, int(v)) for r, v in enumerate(row) if v) for row in problem.request
         ]
-        self._scored = [
-            tuple(cls.nonzero_request.get(name, 0) for name in _SCORED) for cls in classes
+        counted = _counted(problem)
+        self._effects = [
+            _Effect(
+                self._charges[c],
+                *(cls.nonzero_request.get(name, 0) for name in _SCORED),
+                counted[c],
+                tuple(problem.ports.own.get(c, ())),
+            )
+            for c, cls in enumerate(problem.snapshot.classes)
         ]
-        self._counted = _counted(problem)
         self._class_of: list[int] = problem.snapshot.pods.class_of.tolist()
 
     def charges(self, c: int) -> tuple[tuple[int, int], ...]:
         """Return what a pod of class ``c`` takes: pairs of resource index and amount."""
         return self._charges[c]
+
+    def domains(self, domain_of: IntArray) -> Domains:
+        """Return the domains of the key that gives each node the domain ``domain_of``."""
+        content = domain_of.tobytes()
+        found = self._domains.get(content)
+        if found is None:
+            found = self._domains[content] = Domains(domain_of)
+        return found
 
     def place(self, p: int, n: int, cards: tuple[CardShare, ...] = ()) -> None:
         """Put pod ``p`` on node ``n`` with ``cards``; nothing is checked."""
@@ -74,19 +125,21 @@ class PlacementState:
         return p, n
 
     def _apply(self, c: int, n: int, cards: tuple[CardShare, ...], sign: int) -> None:
-        free, free_of = self.free, self.free_of
-        for r, amount in self._charges[c]:
-            left = free_of[r][n] - sign * amount
-            free_of[r][n] = left
-            free[r][n] = left
-        cpu, memory = self._scored[c]
+        charges, cpu, memory, counted, ports = self._effects[c]
+        room, free_of = self.room.now[n], self.free_of
+        for r, amount in charges:
+            column = free_of[r]
+            left = column[n] - sign * amount
+            column[n] = left
+            room[r] = left
         self.scored_use[0][n] += sign * cpu
         self.scored_use[1][n] += sign * memory
-        for j, domain_of in self._counted[c]:
+        for j, domain_of in counted:
             domain = domain_of[n]
             if domain >= 0:
                 self.counts[j][domain] += sign
-        for port in self.problem.ports.own.get(c, ()):
+                self.count_changes[j] += 1
+        for port in ports:
             self.port_use[port, n] += sign
         for share in cards:
             slot = self.card_slot[share.card]

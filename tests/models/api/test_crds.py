@@ -8,6 +8,7 @@ import pytest
 from koordopt.models.api import keys
 from koordopt.models.api.crds import Device, ElasticQuota, NodeMetric
 from koordopt.models.api.decode import ObjectError, decode
+from koordopt.models.quotas import quota_spec
 
 
 def make_quota(
@@ -42,7 +43,7 @@ def test_quota_without_labels() -> None:
     assert quota.shared_weight == quota.admission == quota.max == {"cpu": 4000, "memory": 8 << 30}
     assert quota.total_resource is None
     assert quota.namespaces == ()
-    assert quota.to_spec().shared_weight is None
+    assert quota_spec(quota).shared_weight is None
 
 
 def test_quota_reads_labels_and_annotations() -> None:
@@ -57,7 +58,7 @@ def test_quota_reads_labels_and_annotations() -> None:
         {"parent": "p", "is-parent": "true", "is-root": "True", "allow-lent-resource": "false"},
         max={"cpu": 4},
     )
-    spec = quota.to_spec()
+    spec = quota_spec(quota)
     assert (spec.name, spec.parent, spec.is_parent, spec.is_root) == ("q", "p", True, False)
     assert not spec.lends
     assert (spec.shared_weight, spec.total_resource) == ({"cpu": 2000}, {"cpu": 100_000})

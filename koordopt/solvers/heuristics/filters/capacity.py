@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from koordopt.models.api import keys
-from koordopt.models.arrays import BoolArray, IntArray
+from koordopt.models.arrays import BoolArray
 from koordopt.models.rules import capacity
+from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.plugins import BoundFilter, NodeReason
 from koordopt.solvers.heuristics.state import PlacementState
 
@@ -22,15 +23,17 @@ class CapacityFilter:
         self._judged = {
             r: judged[:, r].copy() for r in range(judged.shape[1]) if not judged[:, r].all()
         }
+        self._spared = {r: state.changes.track(~column) for r, column in self._judged.items()}
 
     def bind(self, c: int) -> BoundFilter:
         """Return the filter for class ``c``."""
-        charges = self._state.charges(c)
+        room, charges = self._state.room, self._state.charges(c)
         plain = [(r, amount) for r, amount in charges if r not in self._judged]
-        free = [(self._state.free[r], amount) for r, amount in plain]
+        (first, least), *others = plain  # every pod takes a slot
         free_of = [(self._state.free_of[r], amount) for r, amount in plain]
-        partly = [
-            (self._state.free[r], amount, self._judged[r])
+        partly = [(r, amount, self._spared[r]) for r, amount in charges if r in self._judged]
+        partly_of = [
+            (self._state.free_of[r], amount, self._judged[r])
             for r, amount in charges
             if r in self._judged
         ]
@@ -39,26 +42,23 @@ class CapacityFilter:
             for column, amount in free_of:
                 if column[n] < amount:
                     return False
-            for array, amount, judged in partly:  # noqa: SIM110 - as above, a generator costs more
-                if array[n] < amount and judged[n]:
+            for column, amount, judged in partly_of:
+                if column[n] < amount and judged[n]:
                     return False
             return True
 
-        def many(nodes: IntArray | None) -> BoolArray:
-            fits: BoolArray | None = None
-            for column, amount in free:
-                enough = (column if nodes is None else column.take(nodes)) >= amount
-                if fits is None:
-                    fits = enough
-                else:
-                    fits &= enough
-            assert fits is not None  # every pod takes a slot
-            for column, amount, judged in partly:
-                short = (column < amount) & judged
-                fits &= ~short if nodes is None else ~short.take(nodes)
+        def many(where: Where) -> BoolArray:
+            rows = room.of(where)
+            fits: BoolArray = rows[:, first] >= least
+            for r, amount in others:
+                fits &= rows[:, r] >= amount
+            for r, amount, spared in partly:
+                enough = rows[:, r] >= amount
+                enough |= spared.of(where)
+                fits &= enough
             return fits
 
-        return BoundFilter(one, many)
+        return BoundFilter(one, many, many)
 
     def reasons(self, c: int) -> list[NodeReason]:
         """Return which nodes lack what; a request beyond the whole node cannot be freed."""

@@ -23,35 +23,62 @@ class PodAffinityFilter:
 
     def __init__(self, state: PlacementState) -> None:
         self._state = state
+        self._forbidden: dict[int, tuple[int, ...]] = {}
+
+    def concerns(self, c: int) -> bool:
+        """Return whether the filter can ever refuse class ``c`` a node."""
+        return self._state.problem.affinity[c].is_hard
+
+    def admits(self, c: int, n: int) -> bool:
+        """Return whether class ``c`` may use node ``n`` now."""
+        own, state = self._state.problem.affinity[c], self._state
+        for j in self._forbidden_to(c):
+            domain = state.domains_of[j].of_node[n]
+            if domain >= 0 and state.counts[j][domain]:
+                return False
+        alone = False
+        for j in own.affinity:
+            domain = state.domains_of[j].of_node[n]
+            if domain < 0:
+                return False
+            alone = alone or not state.counts[j][domain]
+        return not alone or self._is_first(own)
 
     def mask(self, c: int) -> BoolArray | None:
         """Return the nodes that class ``c`` may use now, ``(N,)``; None where it never matters."""
         own = self._state.problem.affinity[c]
-        if not own.is_hard:
-            return None
-        mask = self._accompanied(own)
-        for j in own.anti_affinity + own.unwelcome:
-            mask &= self._empty(j)
+        mask = self._accompanied(own) if own.affinity else None
+        for j in self._forbidden_to(c):
+            empty = self._empty(j)
+            mask = empty if mask is None else mask & empty
         return mask
+
+    def _forbidden_to(self, c: int) -> tuple[int, ...]:
+        """Return the counters that must be 0 for class ``c``."""
+        forbidden = self._forbidden.get(c)
+        if forbidden is None:
+            forbidden = self._forbidden[c] = self._state.problem.affinity[c].forbidden
+        return forbidden
+
+    def _is_first(self, own: ClassAffinity) -> bool:
+        """Return whether the pod starts its group, and so needs the labels alone."""
+        counts = self._state.counts
+        return own.is_own_match and not any(counts[j].any() for j in own.affinity)
 
     def _accompanied(self, own: ClassAffinity) -> BoolArray:
         """Return the nodes whose domains hold the required pods, shape ``(N,)``."""
-        counts, counters = self._state.counts, self._state.problem.counters
-        mask = np.ones(len(self._state.problem.capacity), dtype=np.bool_)
-        # The first of its group needs the labels alone.
-        is_first = own.is_own_match and not any(counts[j].any() for j in own.affinity)
+        state = self._state
+        mask = np.ones(len(state.problem.capacity), dtype=np.bool_)
+        is_first = self._is_first(own)
         for j in own.affinity:
-            domain_of = counters[j].domain_of
-            if is_first:
-                mask &= domain_of >= 0
-            else:
-                mask &= np.append(counts[j] > 0, False).take(domain_of, mode="wrap")
+            counts = state.counts[j]
+            verdict = np.ones(len(counts), dtype=np.bool_) if is_first else counts > 0
+            mask &= state.domains_of[j].over(verdict, without=False)
         return mask
 
     def _empty(self, j: int) -> BoolArray:
         """Return the nodes in whose domain counter ``j`` is 0, or that have no domain."""
-        empty = np.append(self._state.counts[j] == 0, True)
-        return empty.take(self._state.problem.counters[j].domain_of, mode="wrap")
+        return self._state.domains_of[j].over(self._state.counts[j] == 0, without=True)
 
     def _all_empty(self, counters: tuple[int, ...]) -> BoolArray:
         mask = np.ones(len(self._state.problem.capacity), dtype=np.bool_)

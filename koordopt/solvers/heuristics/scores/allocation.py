@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from koordopt.models.arrays import IntArray
+from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
 from koordopt.solvers.heuristics.plugins import BoundScore
 from koordopt.solvers.heuristics.profile import Strategy
@@ -52,28 +53,31 @@ class AllocationScore:
         self._uses = [UseOf(state, name, with_defaults=True) for name, _ in resources]
         self._weights = [weight for _, weight in resources]
         self._scores_free = strategy == "LeastAllocated"
-        self._table = (
-            _by_utilisation(shape) if strategy == "RequestedToCapacityRatio" else None
-        )
+        self._table = _by_utilisation(shape) if strategy == "RequestedToCapacityRatio" else None
         self._capacity = [use.capacity.tolist() for use in self._uses]
-        self._rows, self._row_of = shape_index([use.capacity for use in self._uses])
-        self._row_list: list[int] = self._row_of.tolist()
-        self._share = [
+        self._rows, row_of = shape_index([use.capacity for use in self._uses])
+        self._row_of = state.changes.track(row_of)
+        self._row_list: list[int] = row_of.tolist()
+        columns = [
             shares(self._scored(use.capacity, use.all_used()), use.capacity, up=True)
             for use in self._uses
         ]
-        self._share_of: list[list[int]] = [column.tolist() for column in self._share]
+        self._share = state.changes.track(np.stack(columns, axis=1))
+        self._share_of: list[list[int]] = [column.tolist() for column in columns]
+        # Free room is never above its capacity nor use below 0, so one bound is enough.
+        self._bound = np.full_like(self._share.now, 0 if self._scores_free else 100)
 
     def _scored(self, capacity: IntArray, used: IntArray) -> IntArray:
         return capacity - used if self._scores_free else used
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed."""
+        row = self._share.now[n]
         for k, use in enumerate(self._uses):
             capacity, used = self._capacity[k][n], use.used(n)
             share = share_up(capacity - used if self._scores_free else used, capacity)
             self._share_of[k][n] = share
-            self._share[k][n] = share
+            row[k] = share
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where no resource has a say."""
@@ -97,15 +101,16 @@ class AllocationScore:
             return self._bind_shape(chosen, added, offered)
         return self._bind_mean(chosen, added, offered)
 
-    def _bind_mean(
-        self, chosen: list[int], added: list[IntArray], offered: IntArray
-    ) -> BoundScore:
+    def _bind_mean(self, chosen: list[int], added: list[IntArray], offered: IntArray) -> BoundScore:
         """Return the weighted mean of the shares, over the resources that a node offers."""
-        arrays = [self._share[k] for k in chosen]
         row_of, row_list = self._row_of, self._row_list
+        share_of_all, bound = self._share, self._bound
+        limited: Callable[..., IntArray] = np.maximum if self._scores_free else np.minimum
+        columns = None if chosen == list(range(len(self._uses))) else chosen
+        plus_of = np.stack(added, axis=1)
         totals = np.maximum(offered.sum(axis=1), 1)
         same_total = int(totals[0]) if (totals == totals[0]).all() else 0
-        weights = [offered[:, i] for i in range(len(chosen))]
+        weights = list(np.ascontiguousarray(offered.T))
         fixed = [int(w[0]) if (w == w[0]).all() else None for w in weights]
         singles = [
             (self._share_of[k], added[i].tolist(), weights[i].tolist())
@@ -122,28 +127,22 @@ class AllocationScore:
                     score += weight[row] * (share if share < 100 else 100)
             return score // total_list[row]
 
-        def many(nodes: IntArray | None) -> IntArray:
-            rows = row_of if nodes is None else row_of.take(nodes)
-            score: IntArray | None = None
-            for share, plus, weight, same in zip(arrays, added, weights, fixed, strict=True):
-                part = plus.take(rows)
-                part += share if nodes is None else share.take(nodes)
-                part >>= SHIFT
-                np.maximum(part, 0, out=part)
-                np.minimum(part, 100, out=part)
+        def many(where: Where) -> IntArray:
+            rows = row_of.of(where)
+            parts = plus_of.take(rows, axis=0)
+            shares_now = share_of_all.of(where)
+            parts += shares_now if columns is None else shares_now[:, columns]
+            parts >>= SHIFT
+            limited(parts, bound[: len(parts), : len(weights)], out=parts)
+            for i, same in enumerate(fixed):
                 if same is None:
-                    part *= weight.take(rows)
+                    parts[:, i] *= weights[i].take(rows)
                 elif same != 1:
-                    part *= same
-                if score is None:
-                    score = part
-                else:
-                    score += part
-            assert score is not None  # ``chosen`` is not empty
-            score //= same_total or totals.take(rows)
-            return score
+                    parts[:, i] *= same
+            score = parts[:, 0] + parts[:, 1] if len(fixed) == 2 else parts.sum(axis=1)
+            return _divided(score, same_total or totals.take(rows))
 
-        return BoundScore(one, many)
+        return BoundScore(one, many, many)
 
     def _bind_shape(
         self, chosen: list[int], added: list[IntArray], offered: IntArray
@@ -156,7 +155,7 @@ class AllocationScore:
             (self._share_of[k], added[i].tolist(), offered[:, i].tolist())
             for i, k in enumerate(chosen)
         ]
-        row_of, row_list = self._row_of, self._row_list
+        row_of, row_list, share_of_all = self._row_of, self._row_list, self._share
 
         def one(n: int) -> int:
             row = row_list[n]
@@ -168,18 +167,26 @@ class AllocationScore:
                     total += weight[row]
             return (2 * score + total) // (2 * total) if total else 0
 
-        def many(nodes: IntArray | None) -> IntArray:
-            rows = row_of if nodes is None else row_of.take(nodes)
+        def many(where: Where) -> IntArray:
+            rows, shares_now = row_of.of(where), share_of_all.of(where)
             score, total = np.zeros_like(rows), np.zeros_like(rows)
             for i, k in enumerate(chosen):
-                share = self._share[k] if nodes is None else self._share[k].take(nodes)
-                point = table.take(np.minimum((share + added[i].take(rows)) >> SHIFT, 100))
+                percent = (shares_now[:, k] + added[i].take(rows)) >> SHIFT
+                point = table.take(np.minimum(percent, 100))
                 weight = np.where(point > 0, offered[:, i].take(rows), 0)
                 score += weight * point
                 total += weight
             return (2 * score + total) // np.maximum(2 * total, 1)
 
-        return BoundScore(one, many)
+        return BoundScore(one, many, many)
+
+
+def _divided(score: IntArray, total: int | IntArray) -> IntArray:
+    """Return ``score // total``, in place where ``total`` is a power of 2: a shift costs less."""
+    if isinstance(total, int) and total & (total - 1) == 0:
+        score >>= total.bit_length() - 1
+        return score
+    return score // total
 
 
 def _by_utilisation(shape: Sequence[tuple[int, int]]) -> IntArray:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from koordopt.models.arrays import IntArray
+from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
 from koordopt.solvers.heuristics.plugins import BoundScore
 from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf, shape_index
@@ -39,17 +40,21 @@ class BalancedScore:
     def __init__(self, state: PlacementState, resources: Sequence[str]) -> None:
         self._uses = [UseOf(state, name, with_defaults=False) for name in resources]
         self._capacity = [use.capacity.tolist() for use in self._uses]
-        self._rows, self._row_of = shape_index([use.capacity for use in self._uses])
-        self._row_list: list[int] = self._row_of.tolist()
-        self._share = [shares(use.all_used(), use.capacity, up=True) for use in self._uses]
-        self._share_of: list[list[int]] = [column.tolist() for column in self._share]
+        self._rows, row_of = shape_index([use.capacity for use in self._uses])
+        self._row_of = state.changes.track(row_of)
+        self._row_list: list[int] = row_of.tolist()
+        columns = [shares(use.all_used(), use.capacity, up=True) for use in self._uses]
+        self._share = state.changes.track(np.stack(columns, axis=1))
+        self._share_of: list[list[int]] = [column.tolist() for column in columns]
+        self._full = np.full((len(row_of), 2), _FULL)
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed."""
+        row = self._share.now[n]
         for k, use in enumerate(self._uses):
             share = share_up(use.used(n), self._capacity[k][n])
             self._share_of[k][n] = share
-            self._share[k][n] = share
+            row[k] = share
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where the pod asks for nothing that counts."""
@@ -68,34 +73,32 @@ class BalancedScore:
 
     def _bind_pair(self, chosen: list[int], added: list[IntArray]) -> BoundScore:
         """Return the score over two resources that every node offers."""
-        first, second = (self._share[k] for k in chosen)
         first_of, second_of = (self._share_of[k] for k in chosen)
-        more, other = added
-        more_of: list[int] = more.tolist()
-        other_of: list[int] = other.tolist()
-        row_of, row_list = self._row_of, self._row_list
+        plus_of = np.stack(added, axis=1)
+        more_of: list[int] = added[0].tolist()
+        other_of: list[int] = added[1].tolist()
+        columns = None if chosen == list(range(len(self._uses))) else chosen
+        share_of, row_of, row_list = self._share, self._row_of, self._row_list
+        full = self._full
 
         def one(n: int) -> int:
             row = row_list[n]
             a, b = first_of[n] + more_of[row], second_of[n] + other_of[row]
-            apart = min(a, _FULL) - min(b, _FULL)
+            apart = (a if a < _FULL else _FULL) - (b if b < _FULL else _FULL)
             return (2 * _FULL - abs(apart)) >> (SHIFT + 1)
 
-        def many(nodes: IntArray | None) -> IntArray:
-            rows = row_of if nodes is None else row_of.take(nodes)
-            apart = more.take(rows)
-            apart += first if nodes is None else first.take(nodes)
-            np.minimum(apart, _FULL, out=apart)
-            part = other.take(rows)
-            part += second if nodes is None else second.take(nodes)
-            np.minimum(part, _FULL, out=part)
-            apart -= part
+        def many(where: Where) -> IntArray:
+            parts = plus_of.take(row_of.of(where), axis=0)
+            shares_now = share_of.of(where)
+            parts += shares_now if columns is None else shares_now[:, columns]
+            np.minimum(parts, full[: len(parts)], out=parts)
+            apart: IntArray = parts[:, 0] - parts[:, 1]
             np.abs(apart, out=apart)
             np.subtract(2 * _FULL, apart, out=apart)
             apart >>= SHIFT + 1
             return apart
 
-        return BoundScore(one, many)
+        return BoundScore(one, many, many)
 
     def _bind_many(self, chosen: list[int], added: list[IntArray]) -> BoundScore:
         """Return the score over any number of resources.
@@ -103,7 +106,7 @@ class BalancedScore:
         The same operations in the same order on floats, so Python and NumPy agree to the bit.
         """
         offered = [self._rows[:, k] > 0 for k in chosen]
-        row_of, row_list = self._row_of, self._row_list
+        share_of_all, row_of, row_list = self._share, self._row_of, self._row_list
         singles = [
             (self._share_of[k], plus.tolist(), has.tolist())
             for k, plus, has in zip(chosen, added, offered, strict=True)
@@ -123,11 +126,11 @@ class BalancedScore:
                 square += (part - mean) * (part - mean)
             return math.floor((1.0 - math.sqrt(square / count)) * 100.0)
 
-        def many(nodes: IntArray | None) -> IntArray:
-            rows = row_of if nodes is None else row_of.take(nodes)
+        def many(where: Where) -> IntArray:
+            rows, shares_now = row_of.of(where), share_of_all.of(where)
             parts, masks = [], []
             for k, plus, has in zip(chosen, added, offered, strict=True):
-                share = self._share[k] if nodes is None else self._share[k].take(nodes)
+                share = shares_now[:, k]
                 mask = has.take(rows)
                 parts.append(np.where(mask, np.minimum(share + plus.take(rows), _FULL) / _FULL, 0))
                 masks.append(mask)
@@ -141,4 +144,4 @@ class BalancedScore:
             score: IntArray = np.floor((1.0 - np.sqrt(square / count)) * 100.0).astype(np.int64)
             return score
 
-        return BoundScore(one, many)
+        return BoundScore(one, many, many)

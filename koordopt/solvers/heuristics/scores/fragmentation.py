@@ -13,13 +13,14 @@ from koordopt.solvers.heuristics.fragmentation import (
     ExpectedPods,
     NodeCards,
     fragmentation_score,
+    most_frequent,
     placement_delta,
 )
 from koordopt.solvers.heuristics.plugins import BoundScore
 from koordopt.solvers.heuristics.state import PlacementState
 
-COVERED = 0.95
-"""Share of the pending pods that the expected classes must make up."""
+COVERED_PERCENT = 95
+"""Share of the pending pods that the expected classes make up."""
 
 _MEMO = 1 << 16
 
@@ -29,8 +30,8 @@ class FragmentationScore:
 
     Notes
     -----
-    The expected pods are the most frequent classes of the pending ones that make up 95 % of them.
-    Nodes that admit the same of these classes are one *model*. A card offers the lesser of its
+    The expected pods are the most frequent shapes of the pending ones that make up 95 % of them.
+    Nodes that admit the same classes are one *model*. A card offers the lesser of its
     free compute and memory share; a request in bytes of memory is taken for the share that it is of
     the most common card. Nodes in equal states get equal scores, which are computed once.
     """
@@ -124,26 +125,16 @@ class FragmentationScore:
     def _typical(self) -> tuple[ExpectedPods | None, IntArray]:
         """Return the expected pods, and the model of each node, shape ``(N,)``."""
         problem = self._state.problem
-        classes = _most_frequent(problem.snapshot.pods.class_of[problem.pending])
-        shapes = np.array([self._shape(c) for c, _ in classes], dtype=np.int64).reshape(-1, 4)
-        model = np.zeros(len(problem.capacity), dtype=np.int64)
-        if not shapes[:, 2].any() or not self._cards.has_cards.any():
-            return None, model
-        admits = np.array([problem.eligible(c) for c, _ in classes])
-        models, model = np.unique(admits, axis=1, return_inverse=True)
-        weight = np.array([pods for _, pods in classes], dtype=np.int64)
+        pending = problem.snapshot.pods.class_of[problem.pending]
+        classes, weight = np.unique(pending, return_counts=True)
+        shapes = np.array([self._shape(c) for c in classes.tolist()], dtype=np.int64).reshape(-1, 4)
         cpu, memory, count, share = shapes.T
-        expected = ExpectedPods(cpu, memory, count, share, models, weight)
-        return expected, model.reshape(-1).astype(np.int64)
-
-
-def _most_frequent(class_of: IntArray) -> list[tuple[int, int]]:
-    """Return the classes that make up ``COVERED`` of the pods, with their number of pods."""
-    classes, counts = np.unique(class_of, return_counts=True)
-    order = np.lexsort((classes, -counts))
-    covered = np.cumsum(counts[order])
-    needed = int(np.searchsorted(covered, COVERED * len(class_of))) + 1
-    return [(int(classes[k]), int(counts[k])) for k in order[:needed]]
+        if not count.any() or not self._cards.has_cards.any():
+            return None, np.zeros(len(problem.capacity), dtype=np.int64)
+        admits = np.array([problem.eligible(c) for c in classes.tolist()])
+        models, model = np.unique(admits, axis=1, return_inverse=True)
+        every = ExpectedPods(cpu, memory, count, share, models, weight.astype(np.int64))
+        return most_frequent(every, COVERED_PERCENT), model.reshape(-1).astype(np.int64)
 
 
 def _most_common(values: IntArray) -> int:

@@ -36,13 +36,17 @@ class _Normalised:
         raw = self._raw(self._snapshot.nodes, self._snapshot.classes[c])
         return _share(raw, feasible)
 
-    def where_it_varies(self, c: int, feasible: BoolArray) -> IntArray | None:
-        """Return the same; None where all nodes of the cluster have one number."""
+    def varies(self, c: int) -> bool:
+        """Return whether the nodes of the cluster have different numbers for class ``c``."""
         if c not in self._varying:
             raw = self._raw(self._snapshot.nodes, self._snapshot.classes[c])
             self._varying[c] = raw if (raw != raw[:1]).any() else None
-        raw_or_none = self._varying[c]
-        return None if raw_or_none is None else _share(raw_or_none, feasible)
+        return self._varying[c] is not None
+
+    def where_it_varies(self, c: int, feasible: BoolArray) -> IntArray | None:
+        """Return the same; None where all nodes of the cluster have one number."""
+        raw = self._varying[c] if self.varies(c) else None
+        return None if raw is None else _share(raw, feasible)
 
 
 def _share(raw: IntArray, feasible: BoolArray) -> IntArray:
@@ -64,6 +68,10 @@ class TaintScore:
         """Return 0 to 100 for each node, ``(N,)``; 100 for all where no feasible one has any."""
         return BEST - self._parts.share_of_largest(c, feasible)
 
+    def concerns(self, c: int) -> bool:
+        """Return whether the nodes of the cluster differ in it for class ``c``."""
+        return self._parts.varies(c)
+
     def scores(self, c: int, feasible: BoolArray) -> IntArray | None:
         """Return ``values``; None where all nodes of the cluster are alike in it."""
         share = self._parts.where_it_varies(c, feasible)
@@ -81,6 +89,10 @@ class NodeAffinityScore:
     def values(self, c: int, feasible: BoolArray) -> IntArray:
         """Return 0 to 100 for each node, ``(N,)``; 0 for all where no feasible one has any."""
         return self._parts.share_of_largest(c, feasible)
+
+    def concerns(self, c: int) -> bool:
+        """Return whether the nodes of the cluster differ in it for class ``c``."""
+        return self._parts.varies(c)
 
     def scores(self, c: int, feasible: BoolArray) -> IntArray | None:
         """Return ``values``; None where all nodes of the cluster are alike in it."""

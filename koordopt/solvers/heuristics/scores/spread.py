@@ -38,6 +38,10 @@ class SpreadScore:
         self._state = state
         self._with_keys: dict[int, BoolArray] = {}
 
+    def concerns(self, c: int) -> bool:
+        """Return whether class ``c`` has soft constraints."""
+        return bool(self._state.problem.spread[c].soft)
+
     def scores(self, c: int, feasible: BoolArray) -> IntArray | None:
         """Return 0 to 100 for each node, ``(N,)``; None without soft constraints."""
         wishes = self._state.problem.spread[c].soft
