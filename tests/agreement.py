@@ -1,7 +1,8 @@
 """What the greedy filters and the independent checker say about the same placement."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from koordopt.models.rules.device import CardRequest, CardShare
 from koordopt.models.verify import verify
 from koordopt.models.violation import Violation
 from koordopt.solvers.heuristics.pipeline import Pipeline
-from tests.builders import node_index, pod_index
+from tests.builders import make_problem, node_index, pod_index
 
 
 def placement_after(pipeline: Pipeline, p: int, n: int, cards: tuple[CardShare, ...]) -> Placement:
@@ -63,6 +64,11 @@ def feasible_nodes(problem: PlacementProblem, name: str) -> set[str]:
     found, judged = filter_mask(pipeline, p), checker_mask(pipeline, p)
     assert found.tolist() == judged.tolist()
     return {problem.snapshot.nodes.names[n] for n in np.flatnonzero(found).tolist()}
+
+
+def open_to(pod: Any, *nodes: Any, running: Iterable[Any] = ()) -> set[str]:
+    """Return which of ``nodes`` are open to ``pod``, by filters and checker alike."""
+    return feasible_nodes(make_problem(nodes, [*running, pod]), pod.metadata.name)
 
 
 def violations_of(problem: PlacementProblem, **node_of: str) -> list[Violation]:

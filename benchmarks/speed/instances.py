@@ -46,6 +46,8 @@ class Instance:
         Number of pod templates, each with requests of its own.
     filled_percent
         Least and most of a node's CPU that running pods hold before.
+    running
+        Running pods at most; None for as many as fill the nodes.
     seed
         Seed of everything that is drawn.
     """
@@ -56,6 +58,7 @@ class Instance:
     arrival: Arrival = "runs"
     classes: int = 1000
     filled_percent: tuple[int, int] = (5, 30)
+    running: int | None = None
     seed: int = 1
 
     def objects(self) -> ClusterObjects:
@@ -71,7 +74,7 @@ class Instance:
         )
         if variant is not None:
             recipe = replace(recipe, variant=cast(Any, variant))
-        manifests = generate(recipe)
+        manifests = _with_running(generate(recipe), self.running, Random(self.seed))
         change = _CHANGES.get(self.rules)
         for manifest in manifests:
             if manifest["kind"] == "Pod":
@@ -97,6 +100,15 @@ def arrivals(problem: PlacementProblem, instance: Instance) -> list[int]:
     if instance.arrival == "interleaved":
         Random(instance.seed).shuffle(order)
     return order
+
+
+def _with_running(manifests: list[Manifest], most: int | None, random: Random) -> list[Manifest]:
+    """Return the manifests with at most ``most`` running pods, drawn from all nodes."""
+    running = [k for k, m in enumerate(manifests) if "nodeName" in m["spec"]]
+    if most is None or len(running) <= most:
+        return manifests
+    kept = set(random.sample(running, most))
+    return [m for k, m in enumerate(manifests) if "nodeName" not in m["spec"] or k in kept]
 
 
 def _number(name: str) -> int:

@@ -17,6 +17,8 @@ from koordopt.models.plan import Bind
 from koordopt.models.pods import PodTable
 from koordopt.models.snapshot import ClusterObjects, ClusterSnapshot
 
+_NOTHING = ClusterObjects()
+
 
 @dataclass(frozen=True)
 class ClusterDelta:
@@ -36,7 +38,7 @@ class ClusterDelta:
 
     binds: tuple[Bind, ...] = ()
     departed: frozenset[str] = frozenset()
-    arrived: ClusterObjects = ClusterObjects()
+    arrived: ClusterObjects = _NOTHING
     removed_nodes: frozenset[str] = frozenset()
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from koordopt.models.api import keys
 from koordopt.models.api.qos import band_of_priority
 from koordopt.models.arrays import IntArray
-from koordopt.models.problem.counters import Tally
+from koordopt.models.counters import Tally
 from koordopt.models.problem.placement import PlacementProblem, dominant_share
 from koordopt.models.quota.arrays import UNSET
 from koordopt.models.result import LevelValue, Placement

@@ -16,8 +16,8 @@ from koordopt.models.api.core import (
     PodDisruptionBudget,
     PriorityClass,
 )
-from koordopt.models.api.gangs import MatchPolicy
 from koordopt.models.api.crds import Device, ElasticQuota, NodeMetric, PodGroup
+from koordopt.models.api.gangs import MatchPolicy
 from koordopt.models.arrays import LARGEST_AMOUNT, IntArray, frozen
 from koordopt.models.cards import CardTable, card_table
 from koordopt.models.gangs import GangTable, gang_table

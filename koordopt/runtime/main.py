@@ -78,9 +78,13 @@ app.command(short_help="Judge a plan by every rule.")(verify)
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        typer.echo(f"koordopt {version('koordopt')}")
+        try:
+            number = version("koordopt")
+        except PackageNotFoundError:
+            number = "from a checkout that is not installed"
+        typer.echo(f"koordopt {number}")
         raise typer.Exit
 
 

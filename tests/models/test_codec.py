@@ -6,6 +6,7 @@ import json
 import pytest
 
 from koordopt.errors import InvalidInputError
+from koordopt.models.api.decode import decode
 from koordopt.models.codec import FORMAT, Cycle, decode_cycle, encode_cycle
 from koordopt.models.snapshot import ClusterObjects
 from tests.builders import make_pod
@@ -102,3 +103,63 @@ def test_objects_are_kept_in_the_order_in_which_they_came():
     pods = (make_pod("b"), make_pod("a"))
     cycle = decode_cycle(encode_cycle(Cycle(ClusterObjects(pods=pods), "greedy", {}, {})))
     assert cycle.objects.pods == pods
+
+
+USAGE = {"resources": {"cpu": "1500m", "memory": "1.5Gi"}}
+BUDGET_STATUS = {"disruptionsAllowed": 1, "disruptedPods": {"p": "2026-01-01T00:00:00Z"}}
+
+
+@pytest.mark.parametrize(
+    ("field", "version", "kind", "body"),
+    [
+        ("priority_classes", "scheduling.k8s.io/v1", "PriorityClass", {"value": -5}),
+        (
+            "disruption_budgets",
+            "policy/v1",
+            "PodDisruptionBudget",
+            {"spec": {"minAvailable": "50%", "selector": {}}, "status": BUDGET_STATUS},
+        ),
+        ("disruption_budgets", "policy/v1", "PodDisruptionBudget", {"spec": {"maxUnavailable": 1}}),
+        (
+            "node_metrics",
+            "slo.koordinator.sh/v1alpha1",
+            "NodeMetric",
+            {
+                "spec": {"metricCollectPolicy": {"reportIntervalSeconds": 60}},
+                "status": {
+                    "updateTime": "2026-01-01T00:00:00.25+01:00",
+                    "nodeMetric": {
+                        "nodeUsage": USAGE,
+                        "aggregatedNodeUsages": [{"duration": "5m", "usage": {"p95": USAGE}}],
+                    },
+                    "podsMetric": [{"name": "p", "namespace": "d", "podUsage": USAGE}],
+                    "prodReclaimableMetric": {"resource": USAGE},
+                },
+            },
+        ),
+        (
+            "devices",
+            "scheduling.koordinator.sh/v1alpha1",
+            "Device",
+            {
+                "spec": {
+                    "devices": [
+                        {
+                            "type": "rdma",
+                            "health": True,
+                            "topology": {"socketID": 0, "nodeID": 1, "pcieID": "a", "busID": "b"},
+                            "vfGroups": [{"labels": {"a": "b"}, "vfs": [{"minor": 1}]}],
+                        }
+                    ]
+                }
+            },
+        ),
+    ],
+)
+def test_every_kind_comes_back_as_it_was_saved(field, version, kind, body):
+    """Percentages, moments in any zone, and fields whose names are not plain camel case."""
+    value = decode({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, **body})
+    cycle = Cycle(ClusterObjects(**{field: (value,)}), "greedy", {}, {})
+    data = encode_cycle(cycle)
+    assert decode_cycle(data) == cycle
+    assert encode_cycle(decode_cycle(data)) == data

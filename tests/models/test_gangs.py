@@ -62,7 +62,7 @@ def test_one_satisfied_gang_satisfies_its_group():
 
 
 def test_groups_join_whoever_is_named_by_one_of_them():
-    """a names b, b names c, c names nobody: one group of three."""
+    """Of three, a names b, b names c, c names nobody: they are one group."""
     story = cluster().gang("a", 1, groups=("default/a", "default/b"))
     story.gang("b", 1, groups=("default/b", "default/c")).gang("c", 1)
     table = gangs_of(story)

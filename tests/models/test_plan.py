@@ -30,12 +30,18 @@ def test_plan_is_one_object_with_the_documented_fields():
         "evictions",
         "warnings",
     ]
-    assert (printed["status"], printed["limit"], printed["method"]) == ("heuristic", "none", "greedy")
+    assert (printed["status"], printed["limit"], printed["method"]) == (
+        "heuristic",
+        "none",
+        "greedy",
+    )
     assert {entry["pod"]: entry["node"] for entry in printed["placements"]} == {
         "default/g-0": "n1",
         "default/g-1": "n2",
     }
-    assert printed["warnings"] == ["Pod default/late: node gone is not in the input; it uses nothing"]
+    assert printed["warnings"] == [
+        "Pod default/late: node gone is not in the input; it uses nothing"
+    ]
 
 
 def test_unplaced_pod_carries_one_reason():
@@ -88,7 +94,7 @@ def test_placements_stand_in_bind_order_and_members_of_a_start_share_a_step():
 def test_devices_are_listed_by_minor_and_share_of_the_card():
     """The larger of compute and memory share, in thousandths."""
     gpu = {"koordinator.sh/gpu-core": 30, "koordinator.sh/gpu-memory-ratio": 40}
-    story = cluster().nodes(1, **{key: 100 for key in gpu}).cards("n1", "40Gi")
+    story = cluster().nodes(1, **dict.fromkeys(gpu, 100)).cards("n1", "40Gi")
     plan = plan_of(story.pod("p", requests=gpu).objects, now_s=0)[2]
     (entry,) = plan.to_dict()["placements"]
     assert entry["devices"] == [{"type": "gpu", "minor": 0, "share": 400}]

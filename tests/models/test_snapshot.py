@@ -150,7 +150,11 @@ def test_namespace_labels_come_from_its_object_and_its_name():
     team = {"namespaceSelector": {"matchLabels": {"team": "x"}}}
     terms = [{"topologyKey": "zone", "labelSelector": {}, **scope} for scope in (seen, team)]
     anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    pods = [make_pod("p", affinity=anti), make_pod("a", namespace="bare"), make_pod("b", namespace="t")]
+    pods = [
+        make_pod("p", affinity=anti),
+        make_pod("a", namespace="bare"),
+        make_pod("b", namespace="t"),
+    ]
     objects = ClusterObjects(pods=pods, namespaces=[make_namespace("t", {"team": "x"})])
     snapshot = ClusterSnapshot.from_objects(objects)
     matched = {

@@ -123,9 +123,7 @@ def test_pods_that_may_not_be_preempted_fit_into_min():
     story = cluster().nodes(1).quota("q", least={"cpu": "1"}, most={"cpu": "4"})
     story.pods("firm", 2, quota="q", labels=firm).pod("soft", quota="q")
     assert judged(story, "firm-0 n1", "soft n1") == []
-    assert judged(story, "firm-0 n1", "firm-1 n1") == [
-        ("quota", "q", "non-preemptible cpu 2", "1")
-    ]
+    assert judged(story, "firm-0 n1", "firm-1 n1") == [("quota", "q", "non-preemptible cpu 2", "1")]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ def pod_groups(draw):
     for name in draw(st.sets(st.sampled_from(GANGS))):
         together = draw(st.sets(st.sampled_from(GANGS), max_size=2))
         said = {
-            keys.ANNOTATION_GANG_GROUPS: json.dumps([f"default/{other}" for other in sorted(together)]),
+            keys.ANNOTATION_GANG_GROUPS: json.dumps(
+                [f"default/{other}" for other in sorted(together)]
+            ),
             keys.ANNOTATION_GANG_MATCH_POLICY: draw(
                 st.sampled_from(("", "only-waiting", "waiting-and-running"))
             ),
@@ -81,9 +83,7 @@ def elastic_quotas(draw):
 def plain_pods(draw, name, nodes):
     """Give a pod that asks for cores and nothing else."""
     cpu = draw(st.sampled_from(("500m", "1", "2", "3")))
-    return make_pod(
-        name, node=draw(st.sampled_from(nodes)) if nodes else "", requests={"cpu": cpu}
-    )
+    return make_pod(name, node=draw(st.sampled_from(nodes)) if nodes else "", requests={"cpu": cpu})
 
 
 @st.composite
@@ -122,9 +122,7 @@ def clusters(draw, most_nodes=4, most_bound=3, most_pending=7):
     names = [node.metadata.name for node in nodes]
     rules = draw(st.sets(st.sampled_from(RULES), max_size=3))
     bound = [draw(members(f"b{k}", names, rules)) for k in range(draw(st.integers(0, most_bound)))]
-    pending = [
-        draw(members(f"p{k}", (), rules)) for k in range(draw(st.integers(1, most_pending)))
-    ]
+    pending = [draw(members(f"p{k}", (), rules)) for k in range(draw(st.integers(1, most_pending)))]
     return ClusterObjects(
         nodes=tuple(nodes),
         pods=(*bound, *pending),

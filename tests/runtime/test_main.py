@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -50,10 +51,21 @@ def test_help_loads_neither_numpy_nor_pydantic() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_version_is_that_of_the_package(run: Run) -> None:
+def test_version_is_that_of_the_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: {"koordopt": "1.2.3"}[name])
+    assert run("--version") == (0, "koordopt 1.2.3\n", "")
+
+
+def test_a_checkout_that_is_not_installed_has_no_version(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", missing)
     ran = run("--version")
-    assert ran.status == 0
-    assert ran.out.startswith("koordopt 0.")
+    assert (ran.status, ran.err) == (0, "")
+    assert "checkout" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.runtime.conftest import Ran, Run, Write
 from tests.runtime.manifests import device, member, node, pod, pod_group
@@ -208,3 +210,35 @@ def test_a_rejected_object_is_status_2_though_every_rule_holds(run: Run, write: 
     ran = run("verify", write("placements: []", "plan.yaml"), "--cluster", cluster, "-o", "json")
     assert ran.status == 2
     assert [each["object"] for each in ran.value["rejected"]] == ["Pod default/bad"]
+
+
+NAMES = st.sampled_from(
+    ["default/g-1", "default/g-2", "default/card", "default/big", "default/bound", "x", "", "a/b/c"]
+)
+DEVICE = st.fixed_dictionaries(
+    {"minor": st.integers(-1, 3), "share": st.sampled_from([0, 500, 1000, 2**31 - 1])},
+    optional={"type": st.sampled_from(["gpu", "rdma"]), "memory": st.integers(0, 2**51)},
+)
+BIND = st.fixed_dictionaries(
+    {"pod": NAMES, "node": st.sampled_from(["a", "b", "nowhere"])},
+    optional={"step": st.integers(-1, 2**31), "devices": st.lists(DEVICE, max_size=3)},
+)
+PLAN = st.fixed_dictionaries(
+    {"placements": st.lists(BIND, max_size=6)},
+    optional={
+        "unplaced": st.lists(st.fixed_dictionaries({"pod": NAMES}), max_size=3),
+        "levels": st.lists(
+            st.fixed_dictionaries({"name": NAMES, "objective": st.integers()}), max_size=2
+        ),
+        "evictions": st.none() | st.lists(st.fixed_dictionaries({"pod": NAMES}), max_size=1),
+    },
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plan=PLAN)
+def test_whatever_a_plan_says_it_is_judged_or_refused(
+    run: Run, write: Write, plan: PlanObject
+) -> None:
+    ran = run("verify", write(json.dumps(plan), "plan.json"), "--cluster", write(CLUSTER))
+    assert (ran.status, ran.err.count("\n")) in ((0, 0), (1, 0), (2, 1))

@@ -76,9 +76,13 @@ def _assert_within(limit: np.ndarray, before: np.ndarray, after: np.ndarray) -> 
 
 
 def _assert_gangs_whole(before: ClusterSnapshot, after: ClusterSnapshot) -> None:
-    for old, new in zip(before.gangs.gangs, after.gangs.gangs, strict=True):
-        if old.spec is not None and len(new.bound) > len(old.bound) and not old.was_satisfied:
-            assert len(new.bound) >= old.spec.min_member, new.id
+    """Assert that a group of gangs that had not started either did so whole or stayed."""
+    for group in before.gangs.groups:
+        old = [before.gangs.gangs[g] for g in group.gangs]
+        new = [after.gangs.gangs[g] for g in group.gangs]
+        if any(gang.was_satisfied for gang in old) or not any(gang.bound for gang in new):
+            continue
+        assert all(len(gang.bound) >= gang.spec.min_member for gang in new), group.id
 
 
 def assert_same_state(live: ClusterSnapshot, rebuilt: ClusterSnapshot) -> None:

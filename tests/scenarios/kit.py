@@ -139,7 +139,11 @@ class Scenario:
         _, group = _split(name)
         if declared_by == "PodGroup":
             return self.pods(
-                name, count, start=start, labels={**(labels or {}), keys.LABEL_POD_GROUP: group}, **pod
+                name,
+                count,
+                start=start,
+                labels={**(labels or {}), keys.LABEL_POD_GROUP: group},
+                **pod,
             )
         annotations = {
             keys.ANNOTATION_GANG_NAME: group,

@@ -18,7 +18,13 @@ def gpu_node(story, name, *cards, healthy=None):
     usable = memories[: len(cards) if healthy is None else healthy]
     share = 100 * len(usable)
     total = sum(parse_quantity(memory).nanos for memory in usable) // 10**9
-    totals = {CORE: share, RATIO: share, MEMORY: total, SHARED: share, "nvidia.com/gpu": len(usable)}
+    totals = {
+        CORE: share,
+        RATIO: share,
+        MEMORY: total,
+        SHARED: share,
+        "nvidia.com/gpu": len(usable),
+    }
     return story.node(name, cpu="96", **totals).cards(name, *cards)
 
 
@@ -60,7 +66,9 @@ def test_c29_cards_are_booked_where_the_pod_is_and_only_while_it_is():
     story.pod("first", requests=whole, on="n1", annotations=allocation(0))
     story.pod("moved", requests=whole, annotations=allocation(0))
     assert set(story.cards_used()) == {"n1/gpu-0"}
-    story.remove("first").pod("first", requests=whole, nodeSelector={"kubernetes.io/hostname": "n1"})
+    story.remove("first").pod(
+        "first", requests=whole, nodeSelector={"kubernetes.io/hostname": "n1"}
+    )
     story.cycle().expect_on("n1", "first").expect_on("n2", "moved")
     assert set(story.cards_used()) == {"n1/gpu-0", "n2/gpu-0"}
     story.remove("first")

@@ -175,7 +175,7 @@ def test_pod_that_names_a_parent_quota_is_held():
 
 def test_quota_below_its_guarantee_comes_before_a_higher_priority_elsewhere():
     """One slot: quota a is below its min, b has none; a's pod gets it, whatever the priorities."""
-    story = cluster().nodes(1, cpu="1").quota("a", least={"cpu": "1"}, most={"cpu": "4"})
+    story = cluster(BY_MAX).nodes(1, cpu="1").quota("a", least={"cpu": "1"}, most={"cpu": "4"})
     story.quota("b", most={"cpu": "4"})
     story.pod("low", quota="a", priority=1).pod("high", quota="b", priority=9).cycle()
     story.expect_placed("low")
@@ -187,6 +187,16 @@ def test_quota_that_uses_less_of_its_share_comes_first_among_equals():
     for name, age_s in (("a", 100), ("b", 0)):
         story.quota(name, most={"cpu": "8"}).pods(f"{name}-pod", 8, quota=name, age_s=age_s)
     story.cycle().expect_count(2, "a-pod").expect_count(2, "b-pod")
+
+
+def test_c17_repair_comes_before_a_quota_that_uses_less_of_its_share():
+    """One slot: the gang's quota is half used, the newcomer's not at all; the gang gets it."""
+    story = cluster(BY_MAX).nodes(1, cpu="1").node("free", cpu="1")
+    for name in ("a", "b"):
+        story.quota(name, most={"cpu": "2"})
+    story.pod_group("g", 2).members("g", 1, quota="a", on="n1").members("g", 1, start=1, quota="a")
+    story.pod("solo", quota="b", age_s=60).cycle()
+    story.expect_on("free", "g-1").expect_unplaced("solo", rule="capacity")
 
 
 def test_finished_pods_free_their_quota():

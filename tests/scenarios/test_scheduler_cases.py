@@ -51,7 +51,9 @@ def test_c04_plain_selector_counts_old_pods_too():
 def test_c04_three_to_nothing_is_legal_only_where_old_pods_count(by_revision, legal):
     """Zones with 2 and 1 old pods, skew 2: three new in zone b are 4 - 2 = 2, or else 3 - 0."""
     story = cluster().node("a", zone="a", cpu="32").node("b", zone="b", cpu="32")
-    story.pods("old-a", 2, on="a", labels=revision("old")).pod("old-b", on="b", labels=revision("old"))
+    story.pods("old-a", 2, on="a", labels=revision("old")).pod(
+        "old-b", on="b", labels=revision("old")
+    )
     rule = spread("topology.kubernetes.io/zone", 2, by_revision=by_revision)
     story.pods("new", 3, labels=revision("new"), **rule)
     problem = PlacementProblem.from_snapshot(story.snapshot())
@@ -122,7 +124,9 @@ def test_taints_cordons_and_selectors_name_themselves():
     """A pod that no node may take says which rule keeps it away, and that no eviction helps."""
     story = cluster().node("tainted", taints=(("team", "x", "NoSchedule"),))
     story.node("cordoned", cordoned=True).pod("p").cycle()
-    story.expect_unplaced("p", says="1 node(s) had untolerated taint(s)|1 node(s) were unschedulable")
+    story.expect_unplaced(
+        "p", says="1 node(s) had untolerated taint(s)|1 node(s) were unschedulable"
+    )
     assert not story.reason("p").eviction_could_help
     story.pod("q", tolerations=[{"operator": "Exists"}]).cycle().expect_placed("q")
 

@@ -115,8 +115,8 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
     for p, n in zip(placement.pod.tolist(), placement.node.tolist(), strict=True):
         c = int(snapshot.pods.class_of[p])
         key, name = snapshot.pods.keys[p], snapshot.nodes.names[n]
-        if not problem.allowed_by_affinity(c)[n]:
+        if not problem.masks.by_affinity(c)[n]:
             found.append(Violation(RULE, key, name, "a node that it selects"))
-        if not problem.named(c)[n]:
+        if not problem.masks.named(c)[n]:
             found.append(Violation(RULE, key, name, snapshot.classes[c].required_node))
     return found

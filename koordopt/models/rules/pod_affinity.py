@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 from koordopt.models.api.core import Pod, PodAffinityTerm
 from koordopt.models.api.selectors import compile_selector
 from koordopt.models.matchers import MatcherTable
-from koordopt.models.problem.counters import Tally
+from koordopt.models.counters import Tally
 from koordopt.models.violation import Violation
 
 if TYPE_CHECKING:
-    from koordopt.models.problem.counters import CounterTable
+    from koordopt.models.counters import CounterTable
     from koordopt.models.problem.placement import PlacementProblem
     from koordopt.models.result import Placement
     from koordopt.models.snapshot import ClusterSnapshot

@@ -84,8 +84,8 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
     for p, n in zip(placement.pod.tolist(), placement.node.tolist(), strict=True):
         c = int(snapshot.pods.class_of[p])
         key, name = snapshot.pods.keys[p], snapshot.nodes.names[n]
-        if not problem.allowed_by_taints(c)[n]:
+        if not problem.masks.by_taints(c)[n]:
             found.append(Violation(RULE, key, f"{name} with taints", "tolerated taints only"))
-        if not problem.open_nodes(c)[n]:
+        if not problem.masks.open(c)[n]:
             found.append(Violation(RULE, key, f"{name} cordoned", "schedulable nodes only"))
     return found

@@ -58,6 +58,8 @@ class ChangeLog:
     ----------
     length
         Changes so far; a reader keeps the length up to which it has looked.
+    last
+        The node that changed last.
 
     Notes
     -----
@@ -68,6 +70,7 @@ class ChangeLog:
 
     def __init__(self, count: int) -> None:
         self.length = 0
+        self.last = -1
         self._count = count
         self._kept = max(count, _LEAST_ROOM)
         self._nodes = np.zeros(2 * self._kept, dtype=np.int64)
@@ -84,10 +87,11 @@ class ChangeLog:
     def note(self, n: int) -> None:
         """Note that node ``n`` changed."""
         end = self.length - self._first
-        if end == len(self._nodes):
+        if end == 2 * self._kept:
             self._forget()
             end = self._kept
         self._nodes[end] = n
+        self.last = n
         self.length += 1
 
     def nodes(self, seen: int) -> IntArray:

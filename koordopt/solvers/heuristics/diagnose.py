@@ -10,7 +10,7 @@ import numpy as np
 from koordopt.errors import InvalidInputError
 from koordopt.models.arrays import BoolArray
 from koordopt.models.reason import Reason
-from koordopt.models.rules import node_affinity, taint
+from koordopt.models.rules import capacity, node_affinity, taint
 from koordopt.solvers.heuristics.pipeline import Pipeline
 from koordopt.solvers.heuristics.plugins import NodeReason
 
@@ -63,20 +63,20 @@ def _all_reasons(pipeline: Pipeline, c: int) -> Iterator[tuple[str, str, list[No
     if node_affinity.has_conflict(cls):
         selector = "pod affinity terms conflict"
     static = (
-        ("NodeUnschedulable", taint.RULE, problem.open_nodes, "node(s) were unschedulable"),
+        ("NodeUnschedulable", taint.RULE, problem.masks.open, "node(s) were unschedulable"),
         (
             "NodeName",
             node_affinity.RULE,
-            problem.named,
+            problem.masks.named,
             "node(s) didn't match the requested node name",
         ),
         (
             "TaintToleration",
             taint.RULE,
-            problem.allowed_by_taints,
+            problem.masks.by_taints,
             "node(s) had untolerated taint(s)",
         ),
-        ("NodeAffinity", node_affinity.RULE, problem.allowed_by_affinity, selector),
+        ("NodeAffinity", node_affinity.RULE, problem.masks.by_affinity, selector),
     )
     for plugin, rule, allowed, message in static:
         yield plugin, rule, [(~allowed(c), message, False)]
@@ -193,6 +193,6 @@ def reason_from(pipeline: Pipeline, c: int, refusals: Sequence[Refusal]) -> Reas
     count = len(pipeline.problem.capacity)
     message = fit_message(refusals, count)
     if not refusals:
-        return Reason("capacity", "nodes", message, eviction_could_help=False)
+        return Reason(capacity.RULE, "nodes", message, eviction_could_help=False)
     main = dominant(refusals)
     return Reason(main.rule, "nodes", message, main.eviction_could_help)

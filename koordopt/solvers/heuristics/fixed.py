@@ -12,6 +12,7 @@ SHIFT: Final = 50
 """Binary places of a share."""
 LARGEST: Final = 1 << 61
 """Shares are cut here, so that the sum of two of them stays within int64."""
+_HUNDRED: Final = 100 << SHIFT
 _STEP: Final = 10
 assert SHIFT % _STEP == 0
 assert LARGEST_AMOUNT << _STEP < 1 << 63  # a remainder can be scaled by one step
@@ -30,7 +31,7 @@ def share_up(amount: int, capacity: int) -> int:
     """
     if capacity <= 0:
         return 0
-    share = -((-100 * amount << SHIFT) // capacity)
+    share = -(-amount * _HUNDRED // capacity)
     if -LARGEST <= share <= LARGEST:
         return share
     return LARGEST if share > 0 else -LARGEST

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from koordopt.models.objective import evaluate
 from koordopt.models.problem.placement import PlacementProblem
@@ -53,14 +54,25 @@ class Greedy:
         Members of a gang group beyond its need are left to be placed one by one.
         """
         step = self._steps[-1] + 1 if self._steps else 0
-        if unit.is_single:
+        if not unit.need:
             return self._place_pod(unit.pods[0], step)
-        mark = self.placed
-        fits, _ = self.try_members(unit, step)
-        if len(fits) == sum(count for _, count in unit.need):
-            return True
-        self.roll_back(mark)
+        mark, needed = self.placed, sum(count for _, count in unit.need)
+        for attempt in self._attempts(unit, needed):
+            fits, _ = self.try_members(attempt, step)
+            if len(fits) == needed:
+                return True
+            self.roll_back(mark)
         return False
+
+    def _attempts(self, unit: Unit, needed: int) -> Iterator[Unit]:
+        """Yield ``unit`` hardest member first, and easiest first where there is a choice.
+
+        The hardest members find a seat while there is room; but where not all are needed, one of
+        them may take the seats of two that would have been enough.
+        """
+        yield unit
+        if needed < len(unit.pods) and len({self.quota.kind(p) for p in unit.pods}) > 1:
+            yield replace(unit, pods=unit.pods[::-1])
 
     def try_members(
         self, unit: Unit, step: int, explain: Callable[[int], Reason] | None = None

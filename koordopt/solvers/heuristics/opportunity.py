@@ -18,8 +18,9 @@ The greedy fast path charges every placement its opportunity cost on the node, t
     will be missed: the protection level of Littlewood's rule, with Poisson demand.
 
 The sum is rounded up to steps of 40: nodes of nearly equal cost tie, and a fixed order among them
-keeps the last nodes whole. The weights say how sure each term is: a pattern spoilt is spoilt for
-good, while fragmentation is partly the same loss once more. None depends on the workload.
+keeps the last nodes whole. A pattern spoilt is spoilt for good, while fragmentation is partly the
+same loss once more: hence the weights. They were set once, on a few seeds of the `openb` benchmark,
+lie on a broad plateau, and depend on no workload.
 
 Everything but the two prices depends on the node alone, and is integer: a score row can be
 repaired node by node. ``scarcity`` computes the prices from the whole cluster, in eighths so that

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from koordopt.models.arrays import BoolArray, IntArray
 from koordopt.models.problem.placement import PlacementProblem
-from koordopt.models.rules.device import CardShare
 from koordopt.solvers.heuristics.plugins import (
     BoundFilter,
     BoundScore,
@@ -34,7 +34,7 @@ BEST: Final = 100
 
 
 @dataclass(slots=True)
-class _ClassRow:
+class ClassRow:
     """What the pipeline keeps for one class.
 
     Attributes
@@ -43,6 +43,10 @@ class _ClassRow:
         Local score of each node plus 1, or 0 where a local filter refuses it, shape ``(N,)``.
     seen
         Length of the change log up to which ``row`` is right.
+    is_filtered
+        Whether ``row`` is 0 wherever a local filter refuses now. If not, changed nodes have
+        their score, and the best is filtered when it is asked for: it nearly always passes, as
+        scores mostly favour room. Where it does not, the class is filtered from then on.
     allowed
         Nodes that the class may use, whatever runs on them, shape ``(N,)``; None for all.
     allowed_of
@@ -51,8 +55,9 @@ class _ClassRow:
         Score that no placement changes, shape ``(N,)``, and the same as a list; None without one.
     """
 
-    row: IntArray
+    row: NDArray[np.signedinteger[Any]]
     seen: int
+    is_filtered: bool
     allowed: BoolArray | None
     allowed_of: bytes | None
     filters: tuple[BoundFilter, ...]
@@ -85,7 +90,7 @@ class Pipeline:
         self.state = PlacementState(problem)
         self.plugins: Plugins = plugins_for(self.state, self.profile)
         self._class_of: list[int] = problem.snapshot.pods.class_of.tolist()
-        self._rows: dict[int, _ClassRow] = {}
+        self._rows: dict[int, ClassRow] = {}
         self._changes = self.state.changes
         self._row_type = _smallest_type(self.plugins)
 
@@ -94,34 +99,29 @@ class Pipeline:
 
         Ties go to the first node in canonical order.
         """
-        kept = self._refreshed(c)
-        row = kept.row
-        if not len(row):
-            return -1
+        kept = self._rows.get(c) or self._new_row(c)
+        if kept.seen != self._changes.length:
+            self._repair(kept)
         if kept.global_scores:
-            row = self._with_global(c, kept)
-        n = int(row.argmax())
-        if row.item(n) <= 0:
-            return -1
-        if kept.global_filters and not kept.global_scores:
-            # The best of all nodes, where it is admitted, is the best of those admitted.
-            for plugin in kept.global_filters:
-                if not plugin.admits(c, n):
-                    return self._best_admitted(c, kept)
+            return _argmax(self._with_global(c, kept))
+        n = _argmax(kept.row)
+        # The best of all nodes, where it is admitted, is the best of those admitted.
+        for plugin in kept.global_filters:
+            if n >= 0 and not plugin.admits(c, n):
+                admitted = self._admitted(c, kept)
+                n = _argmax(kept.row if admitted is None else kept.row * admitted)
+                break
+        if n >= 0 and not kept.is_filtered:
+            for bound in kept.filters:
+                if not bound.one(n):
+                    self._filter(kept)
+                    return self.best_node(c)
         return n
-
-    def _best_admitted(self, c: int, kept: _ClassRow) -> int:
-        admitted = self._admitted(c, kept)
-        row = kept.row if admitted is None else kept.row * admitted
-        n = int(row.argmax())
-        return n if row.item(n) > 0 else -1
 
     def place(self, p: int, n: int) -> None:
         """Put pod ``p`` on node ``n``, which must be feasible for it."""
-        cards: tuple[CardShare, ...] = ()
-        if self.plugins.choose_cards is not None:
-            cards = self.plugins.choose_cards(self._class_of[p], n)
-        self.state.place(p, n, cards)
+        choose = self.plugins.choose_cards
+        self.state.place(p, n, () if choose is None else choose(self._class_of[p], n))
         self._note(n)
 
     def undo(self) -> int:
@@ -137,17 +137,19 @@ class Pipeline:
 
     def feasible(self, c: int) -> BoolArray:
         """Return the nodes that class ``c`` may use now, shape ``(N,)``."""
-        kept = self._refreshed(c)
+        kept = self._rows.get(c) or self._new_row(c)
+        self._repair(kept)
+        self._filter(kept)
         return self._feasible(c, kept)
 
-    def _feasible(self, c: int, kept: _ClassRow) -> BoolArray:
+    def _feasible(self, c: int, kept: ClassRow) -> BoolArray:
         feasible = kept.row > 0
         admitted = self._admitted(c, kept)
         if admitted is not None:
             feasible &= admitted
         return feasible
 
-    def _admitted(self, c: int, kept: _ClassRow) -> BoolArray | None:
+    def _admitted(self, c: int, kept: ClassRow) -> BoolArray | None:
         """Return the nodes that no global filter refuses, shape ``(N,)``; None for all."""
         admitted: BoolArray | None = None
         for plugin in kept.global_filters:
@@ -156,46 +158,54 @@ class Pipeline:
                 admitted = mask if admitted is None else admitted & mask
         return admitted
 
-    def _with_global(self, c: int, kept: _ClassRow) -> IntArray:
+    def _with_global(self, c: int, kept: ClassRow) -> NDArray[np.signedinteger[Any]]:
         """Return the row with the say of the global plug-ins, 0 where refused."""
         feasible = self._feasible(c, kept)
         total = kept.row
         for plugin, weight in kept.global_scores:
             scores = plugin.scores(c, feasible)
             if scores is not None:
-                total = total + weight * scores
+                total = total + weight * scores.astype(total.dtype)
         return total * feasible
 
-    def _refreshed(self, c: int) -> _ClassRow:
-        kept = self._rows.get(c)
-        if kept is None:
-            kept = self._rows[c] = self._new_row(c)
-            return kept
-        changes = self._changes
+    def _repair(self, kept: ClassRow) -> None:
+        """Bring a row up to date with the nodes that changed since it was."""
+        changes, row = self._changes, kept.row
         behind = changes.length - kept.seen
-        if behind == 0:
-            return kept
-        row = kept.row
-        if behind <= FEW:
+        if behind == 1:
+            row[changes.last] = _one(kept, changes.last)
+        elif behind <= FEW:
             for n in changes.nodes(kept.seen).tolist():
                 row[n] = _one(kept, n)
         elif (part := changes.since(kept.seen)) is not None:
             nodes = changes.nodes(kept.seen)
             row[nodes] = _many(kept, nodes, part).astype(row.dtype)
         else:
-            row[:] = _many(kept, None, None)
+            self._renew(kept)
         kept.seen = changes.length
-        return kept
 
-    def _new_row(self, c: int) -> _ClassRow:
+    def _renew(self, kept: ClassRow) -> None:
+        """Evaluate all nodes."""
+        kept.row[:] = _many(kept, None, None)
+        kept.seen = self._changes.length
+
+    def _filter(self, kept: ClassRow) -> None:
+        """Apply the local filters to a whole row, and from now on to every repair."""
+        if not kept.is_filtered:
+            for bound in kept.filters:
+                kept.row *= bound.many(None)
+            kept.is_filtered = True
+
+    def _new_row(self, c: int) -> ClassRow:
         plugins = self.plugins
-        allowed: BoolArray | None = self.problem.eligible(c)
+        allowed: BoolArray | None = self.problem.masks.eligible(c)
         if allowed is not None and allowed.all():
             allowed = None
         base = plugins.fixed_score(c)
-        kept = _ClassRow(
+        kept = ClassRow(
             row=np.zeros(len(self.problem.capacity), dtype=self._row_type),
             seen=self._changes.length,
+            is_filtered=True,
             allowed=allowed,
             allowed_of=None if allowed is None else allowed.tobytes(),
             filters=_bound(plugins.local_filters, c),
@@ -211,7 +221,9 @@ class Pipeline:
                 (plugin, weight) for plugin, weight in plugins.global_scores if plugin.concerns(c)
             ),
         )
-        kept.row[:] = _many(kept, None, None)
+        self._renew(kept)
+        kept.is_filtered = bool(kept.global_scores)  # those need to know all feasible nodes
+        self._rows[c] = kept
         return kept
 
 
@@ -222,24 +234,31 @@ def _smallest_type(plugins: Plugins) -> type[np.signedinteger[Any]]:
     return next(t for t in (np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
 
 
+def _argmax(row: NDArray[np.signedinteger[Any]]) -> int:
+    """Return the first of the best nodes; -1 where none has more than 0."""
+    n = int(row.argmax()) if len(row) else -1
+    return n if n >= 0 and row.item(n) > 0 else -1
+
+
 def _bound(filters: tuple[LocalFilter, ...], c: int) -> tuple[BoundFilter, ...]:
     return tuple(bound for plugin in filters if (bound := plugin.bind(c)) is not None)
 
 
-def _one(kept: _ClassRow, n: int) -> int:
+def _one(kept: ClassRow, n: int) -> int:
     """Return the row's entry for node ``n``."""
     if kept.allowed_of is not None and not kept.allowed_of[n]:
         return 0
-    for bound in kept.filters:
-        if not bound.one(n):
-            return 0
+    if kept.is_filtered:
+        for bound in kept.filters:
+            if not bound.one(n):
+                return 0
     total = 1 if kept.base_of is None else 1 + kept.base_of[n]
     for score, weight in kept.scores:
         total += weight * score.one(n)
     return total
 
 
-def _many(kept: _ClassRow, nodes: IntArray | None, part: slice | None) -> IntArray:
+def _many(kept: ClassRow, nodes: IntArray | None, part: slice | None) -> IntArray:
     """Return the row's entries for ``nodes``, or for all.
 
     Parameters
@@ -268,7 +287,7 @@ def _many(kept: _ClassRow, nodes: IntArray | None, part: slice | None) -> IntArr
     fits: BoolArray | None = None
     if kept.allowed is not None:
         fits = kept.allowed.copy() if nodes is None else kept.allowed.take(nodes)
-    for bound in kept.filters:
+    for bound in kept.filters if kept.is_filtered else ():
         passes = bound.many(nodes) if part is None or bound.recent is None else bound.recent(part)
         if fits is None:
             fits = passes

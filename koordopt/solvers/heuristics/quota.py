@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.quota.arrays import UNSET
+
+Kind: TypeAlias = tuple[int, int, bool]
+"""Class, quota, and whether the pod must fit into the min of its quota."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,35 @@ class QuotaShort:
     is_minimum: bool
 
 
+class _Limit(NamedTuple):
+    """A limit that a pod must keep: ``used[resource] + asked <= limit``."""
+
+    quota: int
+    used: list[int]
+    resource: int
+    asked: int
+    limit: int
+    is_minimum: bool
+
+
+class _Account(NamedTuple):
+    """What pods of one kind are charged, prepared for the many that come.
+
+    Attributes
+    ----------
+    charges
+        Pairs of resource index and amount.
+    limits
+        In the order in which they are looked at.
+    sums
+        Where the charges are added, by resource.
+    """
+
+    charges: tuple[tuple[int, int], ...]
+    limits: tuple[_Limit, ...]
+    sums: tuple[list[int], ...]
+
+
 class QuotaUse:
     """What every quota uses, as of the placements made so far.
 
@@ -52,7 +85,8 @@ class QuotaUse:
         self._firm: list[bool] = table.non_preemptible.tolist()
         self._class_of: list[int] = problem.snapshot.pods.class_of.tolist()
         self._request = problem.request
-        self._charge_memo: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self._kinds: list[Kind] = list(zip(self._class_of, self._quota_of, self._firm, strict=True))
+        self._accounts: dict[Kind, _Account] = {}
         if arrays is None:
             return
         self._counts = arrays.counted
@@ -65,9 +99,9 @@ class QuotaUse:
         capped = arrays.limit < UNSET
         self._capped = [np.flatnonzero(row).tolist() for row in capped]
 
-    def kind(self, p: int) -> tuple[int, int, bool]:
+    def kind(self, p: int) -> Kind:
         """Return class, quota and firmness of pod ``p``; pods alike in them fare alike."""
-        return self._class_of[p], self._quota_of[p], self._firm[p]
+        return self._kinds[p]
 
     def quota_of(self, p: int) -> int:
         """Return the quota of pod ``p``; -1 for none."""
@@ -75,51 +109,52 @@ class QuotaUse:
 
     def charges(self, p: int) -> tuple[tuple[int, int], ...]:
         """Return what pod ``p`` is charged: pairs of resource index and amount."""
-        c, q = self._class_of[p], self._quota_of[p]
-        charges = self._charge_memo.get((c, q))
-        if charges is None:
-            row = np.where(self._counts[q], self._request[c], 0).tolist()
-            charges = tuple((r, v) for r, v in enumerate(row) if v)
-            self._charge_memo[(c, q)] = charges
-        return charges
+        return self._account(p).charges
+
+    def _account(self, p: int) -> _Account:
+        kind = self._kinds[p]
+        account = self._accounts.get(kind)
+        if account is None:
+            account = self._accounts[kind] = self._open(*kind)
+        return account
+
+    def _open(self, c: int, own: int, firm: bool) -> _Account:
+        """Return the account of pods of class ``c`` in quota ``own``."""
+        row = np.where(self._counts[own], self._request[c], 0).tolist()
+        charges = tuple((r, v) for r, v in enumerate(row) if v)
+        # What a pod does not ask for still refuses it where its own quota is over.
+        limits = [
+            _Limit(own, self._used[own], r, row[r], self._limit[own][r], False)
+            for r in self._capped[own]
+        ]
+        if firm:
+            used, limit = self._firm_used[own], self._minimum[own]
+            limits += [_Limit(own, used, r, amount, limit[r], True) for r, amount in charges]
+        for q in self._chains[own][1:]:
+            used, limit = self._used[q], self._limit[q]
+            limits += [_Limit(q, used, r, amount, limit[r], False) for r, amount in charges]
+        sums = [self._used[q] for q in self._chains[own]]
+        if firm:
+            sums.append(self._firm_used[own])
+        return _Account(charges, tuple(limits), tuple(sums))
 
     def refusal(self, p: int) -> QuotaShort | None:
         """Return the first quota without room for pod ``p``, its own first; None for none."""
         if not self.is_active:
             return None
-        own = self._quota_of[p]
-        charges = self.charges(p)
-        asked = dict(charges)
-        used, limit = self._used[own], self._limit[own]
-        for r in self._capped[own]:
-            # What the pod does not ask for still refuses it where its own quota is over.
-            if used[r] + asked.get(r, 0) > limit[r]:
-                return QuotaShort(own, r, used[r], asked.get(r, 0), limit[r], own, False)
-        if self._firm[p]:
-            used, limit = self._firm_used[own], self._minimum[own]
-            for r, amount in charges:
-                if used[r] + amount > limit[r]:
-                    return QuotaShort(own, r, used[r], amount, limit[r], own, True)
-        for q in self._chains[own][1:]:
-            used, limit = self._used[q], self._limit[q]
-            for r, amount in charges:
-                if used[r] + amount > limit[r]:
-                    return QuotaShort(q, r, used[r], amount, limit[r], own, False)
+        for quota, used, r, asked, limit, is_minimum in self._account(p).limits:
+            if used[r] + asked > limit:
+                own = self._quota_of[p]
+                return QuotaShort(quota, r, used[r], asked, limit, own, is_minimum)
         return None
 
     def charge(self, p: int, sign: int = 1) -> None:
         """Count pod ``p`` in its quota and every ancestor; ``sign`` -1 takes it back."""
         if not self.is_active:
             return
-        own = self._quota_of[p]
-        charges = self.charges(p)
-        for q in self._chains[own]:
-            used = self._used[q]
-            for r, amount in charges:
-                used[r] += sign * amount
-        if self._firm[p]:
-            used = self._firm_used[own]
-            for r, amount in charges:
+        account = self._account(p)
+        for used in account.sums:
+            for r, amount in account.charges:
                 used[r] += sign * amount
 
     def is_guaranteed(self, p: int) -> bool:

@@ -90,10 +90,11 @@ class PlacementState:
         counted = _counted(problem)
         self._effects = [
             _Effect(
-                self._charges[c],
-                *(cls.nonzero_request.get(name, 0) for name in _SCORED),
-                counted[c],
-                tuple(problem.ports.own.get(c, ())),
+                charges=self._charges[c],
+                cpu=cls.nonzero_request.get(keys.RESOURCE_CPU, 0),
+                memory=cls.nonzero_request.get(keys.RESOURCE_MEMORY, 0),
+                counted=counted[c],
+                ports=tuple(problem.ports.own.get(c, ())),
             )
             for c, cls in enumerate(problem.snapshot.classes)
         ]

@@ -9,6 +9,7 @@ from koordopt.solvers.heuristics.profile import Profile
 from tests.agreement import feasible_nodes, placement_after
 from tests.builders import (
     GIB,
+    HOSTNAME,
     MIB,
     class_index,
     make_device,
@@ -187,3 +188,32 @@ def test_cards_come_back_with_undo(count):
     assert (pipeline.state.card_free[:2] == 0).sum() == 2 * count
     pipeline.undo()
     assert (pipeline.state.card_free == before).all()
+
+
+def test_a_rolling_update_spreads_the_new_pods_alone():
+    """Old 2/2/1, five new ones under their revision as a key: 2/2/1 again, in some order."""
+    constraint = {
+        "topologyKey": HOSTNAME,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["rev"],
+    }
+    olds = [
+        make_pod(f"old{k}", node=node, labels={"app": "web", "rev": "1"})
+        for k, node in enumerate("aabbc")
+    ]
+    news = [
+        make_pod(
+            f"new{k}",
+            labels={"app": "web", "rev": "2"},
+            topologySpreadConstraints=[constraint],
+        )
+        for k in range(5)
+    ]
+    problem = make_problem([make_node(name) for name in "abc"], [*olds, *news])
+    pipeline = Pipeline(problem, no_scores())
+    for p in problem.pending.tolist():
+        pipeline.place(p, pipeline.best_node(int(problem.snapshot.pods.class_of[p])))
+    found = np.bincount([n for _, n in pipeline.state.placed], minlength=3)
+    assert sorted(found.tolist()) == [1, 2, 2]

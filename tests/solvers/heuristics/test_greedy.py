@@ -77,6 +77,13 @@ def test_other_members_stand_in_for_one_that_fits_nowhere():
     story.expect_placed("g-1", "g-2").expect_unplaced("g-0", rule="capacity")
 
 
+def test_easy_members_start_a_gang_that_its_hardest_would_block():
+    """Minimum 2 of three on four cores: the one of four cores leaves no seat for another."""
+    story = cluster().nodes(1, cpu="4").pod_group("g", 2)
+    story.members("g", 1, cpu="4").members("g", 2, start=1, cpu="2").cycle()
+    story.expect_placed("g-1", "g-2").expect_unplaced("g-0", rule="capacity")
+
+
 def test_gang_that_failed_is_tried_again_when_others_are_placed():
     """g-0 would take g-1's only node; once that one is fuller, it goes elsewhere and both fit."""
     only_n1 = {"nodeSelector": {"kubernetes.io/hostname": "n1"}}

@@ -1,4 +1,4 @@
-"""What placements cost the pods expected next: each term alone, and the prices of what is scarce."""
+"""What placements cost the pods expected next: each term, and the prices of what is scarce."""
 
 import numpy as np
 import pytest

@@ -68,13 +68,14 @@ class PodAffinityFilter:
     def _accompanied(self, own: ClassAffinity) -> BoolArray:
         """Return the nodes whose domains hold the required pods, shape ``(N,)``."""
         state = self._state
-        mask = np.ones(len(state.problem.capacity), dtype=np.bool_)
         is_first = self._is_first(own)
+        mask: BoolArray | None = None
         for j in own.affinity:
             counts = state.counts[j]
             verdict = np.ones(len(counts), dtype=np.bool_) if is_first else counts > 0
-            mask &= state.domains_of[j].over(verdict, without=False)
-        return mask
+            passes = state.domains_of[j].over(verdict, without=False)
+            mask = passes if mask is None else mask & passes
+        return np.ones(len(state.problem.capacity), dtype=np.bool_) if mask is None else mask
 
     def _empty(self, j: int) -> BoolArray:
         """Return the nodes in whose domain counter ``j`` is 0, or that have no domain."""

@@ -11,7 +11,7 @@ from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
 from koordopt.solvers.heuristics.plugins import BoundScore
 from koordopt.solvers.heuristics.profile import Strategy
-from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf, shape_index
+from koordopt.solvers.heuristics.scores.shares import NATIVE, Shapes, UseOf
 from koordopt.solvers.heuristics.state import PlacementState
 
 _CUSTOM_SCALE = 10
@@ -54,16 +54,19 @@ class AllocationScore:
         self._weights = [weight for _, weight in resources]
         self._scores_free = strategy == "LeastAllocated"
         self._table = _by_utilisation(shape) if strategy == "RequestedToCapacityRatio" else None
-        self._capacity = [use.capacity.tolist() for use in self._uses]
-        self._rows, row_of = shape_index([use.capacity for use in self._uses])
-        self._row_of = state.changes.track(row_of)
-        self._row_list: list[int] = row_of.tolist()
+        shapes = Shapes.of(state, self._uses)
+        self._rows, self._row_of, self._row_list = shapes.rows, shapes.of_node, shapes.of_node_list
+        self._capacities: list[list[int]] = self._rows.tolist()
         columns = [
             shares(self._scored(use.capacity, use.all_used()), use.capacity, up=True)
             for use in self._uses
         ]
         self._share = state.changes.track(np.stack(columns, axis=1))
         self._share_of: list[list[int]] = [column.tolist() for column in columns]
+        self._columns = [
+            (use.column, use.is_free is self._scores_free, share_of)
+            for use, share_of in zip(self._uses, self._share_of, strict=True)
+        ]
         # Free room is never above its capacity nor use below 0, so one bound is enough.
         self._bound = np.full_like(self._share.now, 0 if self._scores_free else 100)
 
@@ -72,12 +75,12 @@ class AllocationScore:
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed."""
-        row = self._share.now[n]
-        for k, use in enumerate(self._uses):
-            capacity, used = self._capacity[k][n], use.used(n)
-            share = share_up(capacity - used if self._scores_free else used, capacity)
-            self._share_of[k][n] = share
-            row[k] = share
+        now, capacities = self._share.now[n], self._capacities[self._row_list[n]]
+        for k, (column, is_scored, share_of) in enumerate(self._columns):
+            capacity, amount = capacities[k], column[n]
+            share = share_up(amount if is_scored else capacity - amount, capacity)
+            share_of[n] = share
+            now[k] = share
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where no resource has a say."""

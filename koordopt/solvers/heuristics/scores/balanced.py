@@ -11,7 +11,7 @@ from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
 from koordopt.solvers.heuristics.plugins import BoundScore
-from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf, shape_index
+from koordopt.solvers.heuristics.scores.shares import NATIVE, Shapes, UseOf
 from koordopt.solvers.heuristics.state import PlacementState
 
 _FULL = 100 << SHIFT
@@ -39,22 +39,26 @@ class BalancedScore:
 
     def __init__(self, state: PlacementState, resources: Sequence[str]) -> None:
         self._uses = [UseOf(state, name, with_defaults=False) for name in resources]
-        self._capacity = [use.capacity.tolist() for use in self._uses]
-        self._rows, row_of = shape_index([use.capacity for use in self._uses])
-        self._row_of = state.changes.track(row_of)
-        self._row_list: list[int] = row_of.tolist()
+        shapes = Shapes.of(state, self._uses)
+        self._rows, self._row_of, self._row_list = shapes.rows, shapes.of_node, shapes.of_node_list
+        self._capacities: list[list[int]] = self._rows.tolist()
         columns = [shares(use.all_used(), use.capacity, up=True) for use in self._uses]
         self._share = state.changes.track(np.stack(columns, axis=1))
         self._share_of: list[list[int]] = [column.tolist() for column in columns]
-        self._full = np.full((len(row_of), 2), _FULL)
+        self._columns = [
+            (use.column, use.is_free, share_of)
+            for use, share_of in zip(self._uses, self._share_of, strict=True)
+        ]
+        self._full = np.full((len(self._row_list), 2), _FULL)
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed."""
-        row = self._share.now[n]
-        for k, use in enumerate(self._uses):
-            share = share_up(use.used(n), self._capacity[k][n])
-            self._share_of[k][n] = share
-            row[k] = share
+        now, capacities = self._share.now[n], self._capacities[self._row_list[n]]
+        for k, (column, is_free, share_of) in enumerate(self._columns):
+            capacity, amount = capacities[k], column[n]
+            share = share_up(capacity - amount if is_free else amount, capacity)
+            share_of[n] = share
+            now[k] = share
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where the pod asks for nothing that counts."""

@@ -131,7 +131,7 @@ class FragmentationScore:
         cpu, memory, count, share = shapes.T
         if not count.any() or not self._cards.has_cards.any():
             return None, np.zeros(len(problem.capacity), dtype=np.int64)
-        admits = np.array([problem.eligible(c) for c in classes.tolist()])
+        admits = np.array([problem.masks.eligible(c) for c in classes.tolist()])
         models, model = np.unique(admits, axis=1, return_inverse=True)
         every = ExpectedPods(cpu, memory, count, share, models, weight.astype(np.int64))
         return most_frequent(every, COVERED_PERCENT), model.reshape(-1).astype(np.int64)

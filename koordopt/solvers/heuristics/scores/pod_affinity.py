@@ -45,7 +45,7 @@ class PodAffinityScore:
         if not others:
             # One key: the domains say it all.
             share = _share(by_domain, domains.of_nodes(feasible))
-            return None if share is None else share.take(domains.domain_of, mode="wrap")
+            return None if share is None else domains.scores_over(share)
         raw = by_domain.take(domains.domain_of, mode="wrap")
         for domains, values in others:
             raw += np.append(values, 0).take(domains.domain_of, mode="wrap")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from koordopt.models.api import keys
 from koordopt.models.arrays import IntArray
+from koordopt.solvers.heuristics.changes import Track
 from koordopt.solvers.heuristics.state import PlacementState
 
 NATIVE = frozenset({keys.RESOURCE_CPU, keys.RESOURCE_MEMORY, keys.RESOURCE_EPHEMERAL_STORAGE})
@@ -32,8 +34,8 @@ class UseOf:
     ----------
     capacity
         What each node can give, shape ``(N,)``.
-    used
-        Use of one node now.
+    column
+        Amount of each node now: what is free where ``is_free``, or what is in use.
     """
 
     def __init__(self, state: PlacementState, resource: str, *, with_defaults: bool) -> None:
@@ -46,14 +48,14 @@ class UseOf:
         )
         self._with_defaults = with_defaults and resource in _SCORED_POSITION
         self._classes = problem.snapshot.classes
-        self.used: Callable[[int], int]
+        self.column: list[int]
+        self.is_free = r is not None and not self._with_defaults
         if self._with_defaults:
-            self.used = state.scored_use[_SCORED_POSITION[resource]].__getitem__
+            self.column = state.scored_use[_SCORED_POSITION[resource]]
         elif r is None:
-            self.used = lambda _: 0
+            self.column = [0] * count
         else:
-            capacity, free = self.capacity.tolist(), state.free_of[r]
-            self.used = lambda n: capacity[n] - free[n]
+            self.column = state.free_of[r]
 
     def asked(self, c: int) -> int:
         """Return what a pod of class ``c`` adds."""
@@ -63,21 +65,30 @@ class UseOf:
 
     def all_used(self) -> IntArray:
         """Return the use of every node now, shape ``(N,)``."""
-        return np.fromiter(map(self.used, range(len(self.capacity))), np.int64, len(self.capacity))
+        amounts = np.array(self.column, dtype=np.int64)
+        return self.capacity - amounts if self.is_free else amounts
 
 
-def shape_index(capacities: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the distinct rows of capacities, and the row of each node.
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """The distinct capacities of the nodes of a cluster, in some resources.
 
-    Parameters
+    Attributes
     ----------
-    capacities
-        Capacity of each node, one array of shape ``(N,)`` a resource.
-
-    Returns
-    -------
-    tuple
-        Distinct rows, shape ``(shapes, resources)``, and their index by node, shape ``(N,)``.
+    rows
+        Distinct rows of capacities, shape ``(shapes, resources)``.
+    of_node
+        Row of each node, a track of shape ``(N,)``, and the same as a list.
     """
-    rows, index = np.unique(np.stack(capacities, axis=1), axis=0, return_inverse=True)
-    return rows, index.reshape(-1).astype(np.int64)
+
+    rows: IntArray
+    of_node: Track[np.int64]
+    of_node_list: list[int]
+
+    @classmethod
+    def of(cls, state: PlacementState, uses: Sequence[UseOf]) -> Shapes:
+        """Return the shapes of the nodes of ``state`` in the resources of ``uses``."""
+        capacities = np.stack([use.capacity for use in uses], axis=1)
+        rows, index = np.unique(capacities, axis=0, return_inverse=True)
+        of_node = index.reshape(-1).astype(np.int64)
+        return cls(rows, state.changes.track(of_node), of_node.tolist())
