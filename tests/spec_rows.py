@@ -153,7 +153,10 @@ _FAULTS: dict[str, tuple[str, ...]] = {
         f"{_GANGS}test_c20_head_and_workers_as_a_gang_group_start_with_the_head",
     ),
     "C27": (f"{_CARDS}test_c27_whole_card_is_all_of_whichever_card_is_given",),
-    "C28": (f"{_CARDS}test_c28_free_is_what_healthy_cards_have_left",),
+    "C28": (
+        f"{_CARDS}test_c28_free_is_what_healthy_cards_have_left",
+        f"{_CARDS}test_c28_unhealthy_card_is_never_chosen",
+    ),
     "C29": (f"{_CARDS}test_c29_cards_are_booked_where_the_pod_is_and_only_while_it_is",),
     "C30": (
         f"{_CARDS}test_c30_memory_of_a_card_is_given_in_whole_pieces",

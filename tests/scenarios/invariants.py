@@ -37,22 +37,27 @@ def shuffled(objects: ClusterObjects, seed: int) -> ClusterObjects:
 
 def assert_sound(problem: PlacementProblem, result: SolveResult, plan: Plan) -> None:
     """Assert everything that is true of any plan and of the cluster after it."""
-    assert verify(problem, result.placement) == []
-    assert result.levels == evaluate(problem, result.placement)
+    _assert_equal("violations", verify(problem, result.placement), [])
+    _assert_equal("objective", result.levels, evaluate(problem, result.placement))
     _assert_one_answer_a_pod(problem, plan)
     before, delta = problem.snapshot, ClusterDelta(binds=plan.binds)
     live = advance(before, delta, now_s=before.now_s)
-    assert isinstance(live, ClusterSnapshot)
-    _assert_within(_room(before), problem.used, PlacementProblem.from_snapshot(live).used)
-    _assert_within(before.cards.capacity, before.cards.used, live.cards.used)
+    assert isinstance(live, ClusterSnapshot), live
+    used = PlacementProblem.from_snapshot(live).used
+    _assert_within("nodes", _room(before), problem.used, used)
+    _assert_within("cards", before.cards.capacity, before.cards.used, live.cards.used)
     if before.quotas.arrays is not None and live.quotas.arrays is not None:
         arrays = before.quotas.arrays
-        _assert_within(arrays.limit, arrays.used, live.quotas.arrays.used)
+        _assert_within("quotas", arrays.limit, arrays.used, live.quotas.arrays.used)
     _assert_gangs_whole(before, live)
     rebuilt = ClusterSnapshot.from_objects(
         apply_delta(before.objects, delta), now_s=before.now_s, settings=before.settings
     )
     assert_same_state(live, rebuilt)
+
+
+def _assert_equal(what: str, found: object, expected: object) -> None:
+    assert found == expected, f"{what}: {found}; expected {expected}"
 
 
 def _room(snapshot: ClusterSnapshot) -> np.ndarray:
@@ -66,13 +71,16 @@ def _room(snapshot: ClusterSnapshot) -> np.ndarray:
 def _assert_one_answer_a_pod(problem: PlacementProblem, plan: Plan) -> None:
     pods = problem.snapshot.pods
     pending = Counter(pods.keys[p] for p in problem.pending.tolist())
-    assert Counter([bind.pod for bind in plan.binds] + list(plan.unplaced)) == pending
-    assert all(reason.message and reason.object for reason in plan.unplaced.values())
+    answers = Counter([bind.pod for bind in plan.binds] + list(plan.unplaced))
+    _assert_equal("pods with an answer", answers, pending)
+    mute = [key for key, reason in plan.unplaced.items() if not (reason.message and reason.object)]
+    _assert_equal("reasons that say nothing", mute, [])
 
 
-def _assert_within(limit: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+def _assert_within(what: str, limit: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
     """Assert that nothing exceeds its limit but what did so already, and that no further."""
-    assert (after <= np.maximum(limit, before)).all()
+    over = np.argwhere(after > np.maximum(limit, before)).tolist()
+    assert not over, f"{what} over their limit, by row and resource: {over}"
 
 
 def _assert_gangs_whole(before: ClusterSnapshot, after: ClusterSnapshot) -> None:
@@ -82,24 +90,21 @@ def _assert_gangs_whole(before: ClusterSnapshot, after: ClusterSnapshot) -> None
         new = [after.gangs.gangs[g] for g in group.gangs]
         if any(gang.was_satisfied for gang in old) or not any(gang.bound for gang in new):
             continue
-        assert all(len(gang.bound) >= gang.spec.min_member for gang in new), group.id
+        short = [gang.id for gang in new if len(gang.bound) < gang.spec.min_member]
+        assert not short, f"gangs {short} of {group.id} started in part"
 
 
 def assert_same_state(live: ClusterSnapshot, rebuilt: ClusterSnapshot) -> None:
     """Assert that two snapshots say the same of pods, quotas, gangs and cards, name by name."""
-    assert live.now_s == rebuilt.now_s
-    assert live.pods.keys == rebuilt.pods.keys
-    assert live.pods.objects == rebuilt.pods.objects
-    assert live.nodes.names == rebuilt.nodes.names
+    for what in ("now_s", "gangs", "held_cards", "warnings", "finished"):
+        _assert_equal(what, getattr(live, what), getattr(rebuilt, what))
+    _assert_equal("names of nodes", live.nodes.names, rebuilt.nodes.names)
+    _assert_equal("pods", live.pods.objects, rebuilt.pods.objects)
     np.testing.assert_array_equal(live.pods.node_of, rebuilt.pods.node_of)
     np.testing.assert_array_equal(live.quotas.quota_of, rebuilt.quotas.quota_of)
-    assert live.gangs == rebuilt.gangs
-    assert live.held_cards == rebuilt.held_cards
     np.testing.assert_array_equal(live.cards.used, rebuilt.cards.used)
-    assert live.warnings == rebuilt.warnings
-    assert live.finished == rebuilt.finished
-    assert _requests(live) == _requests(rebuilt)
-    assert _quota_rows(live) == _quota_rows(rebuilt)
+    _assert_equal("requests", _requests(live), _requests(rebuilt))
+    _assert_equal("quotas", _quota_rows(live), _quota_rows(rebuilt))
 
 
 def _requests(snapshot: ClusterSnapshot) -> list[dict[str, int]]:

@@ -59,6 +59,14 @@ def test_c28_free_is_what_healthy_cards_have_left(cards, fits):
         story.expect_unplaced("next", rule="device")
 
 
+def test_c28_unhealthy_card_is_never_chosen():
+    """Card 0 is free and unhealthy: the first pod gets card 1, and there is none for the second."""
+    story = gpu_node(cluster(), "n1", ("40Gi", False), "40Gi")
+    story.pods("p", 2, requests={CORE: 100, RATIO: 100}).cycle().expect_count(1, "p")
+    assert [share.minor for bind in story.plan.binds for share in bind.devices] == [1]
+    story.expect_unplaced("p-1", rule="device")
+
+
 def test_c29_cards_are_booked_where_the_pod_is_and_only_while_it_is():
     """A pod annotated for n1 but unbound books nothing there; it books n2 once it runs there."""
     whole = {CORE: 100, RATIO: 100}

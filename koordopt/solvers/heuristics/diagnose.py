@@ -97,31 +97,42 @@ def dominant(refusals: Sequence[Refusal]) -> Refusal:
     Returns
     -------
     Refusal
-        Of the rule whose lifting alone would open most nodes, the message that most of those nodes
-        give. Where no rule alone opens any, the message that most nodes give. Its mask holds all
-        nodes that give the message, and eviction could help if it could on one of them. Ties go to
-        more nodes, then to the filter that is asked first.
+        Of the nodes where the least would have to change, the message that most of them give: the
+        least means the fewest rules that no eviction could satisfy, then the fewest rules. Its
+        mask holds all nodes that give the message, and eviction could help if it could on one
+        of the nodes that decided. Ties go to more nodes in all, then to the filter asked first.
     """
     if not refusals:
         raise InvalidInputError("refusals is empty; expected at least one.")
-    by_rule: dict[str, BoolArray] = {}
+    nearest = _nearest(refusals)
+    near: dict[tuple[str, str], BoolArray] = {}
+    could_help: dict[tuple[str, str], bool] = {}
     for refusal in refusals:
-        known = by_rule.get(refusal.rule)
-        by_rule[refusal.rule] = refusal.nodes if known is None else known | refusal.nodes
-    depth = np.sum([mask.astype(np.int64) for mask in by_rule.values()], axis=0)
-    opened = {rule: mask & (depth == 1) for rule, mask in by_rule.items()}
-    # max() keeps the first of equals, and rules and messages stand in filter order.
-    rule = max(by_rule, key=lambda r: (int(opened[r].sum()), int(by_rule[r].sum())))
-    merged = _by_message(refusals)
-    if not opened[rule].any():
-        return max(merged, key=lambda refusal: int(refusal.nodes.sum()))
-    return max(
-        (refusal for refusal in merged if refusal.rule == rule),
-        key=lambda refusal: (
-            int((refusal.nodes & opened[rule]).sum()),
-            int(refusal.nodes.sum()),
-        ),
-    )
+        key, mask = (refusal.rule, refusal.message), refusal.nodes & nearest
+        near[key] = near[key] | mask if key in near else mask
+        helped = refusal.eviction_could_help and bool(mask.any())
+        could_help[key] = could_help.get(key, False) or helped
+
+    def weight(refusal: Refusal) -> tuple[int, int]:
+        return int(near[refusal.rule, refusal.message].sum()), int(refusal.nodes.sum())
+
+    # max() keeps the first of equals, and the merged refusals stand in filter order.
+    main = max(_by_message(refusals), key=weight)
+    return replace(main, eviction_could_help=could_help[main.rule, main.message])
+
+
+def _nearest(refusals: Sequence[Refusal]) -> BoolArray:
+    """Return the refusing nodes where the fewest rules refuse, lasting ones first; ``(N,)``."""
+    rules: dict[str, BoolArray] = {}
+    lasting: dict[str, BoolArray] = {}
+    for refusal in refusals:
+        for found in (rules,) if refusal.eviction_could_help else (rules, lasting):
+            known = found.get(refusal.rule)
+            found[refusal.rule] = refusal.nodes if known is None else known | refusal.nodes
+    depth = np.sum([mask.astype(np.int64) for mask in rules.values()], axis=0)
+    rank = (len(rules) + 1) * sum(mask.astype(np.int64) for mask in lasting.values()) + depth
+    rank = np.where(depth > 0, rank, np.iinfo(np.int64).max)
+    return np.asarray(rank == rank.min())
 
 
 def _by_message(refusals: Sequence[Refusal]) -> list[Refusal]:

@@ -34,7 +34,7 @@ class Domains:
         self.of_node: list[int] = domain_of.tolist()
         self.count = int(domain_of.max(initial=-1)) + 1
         self._masks: dict[tuple[bytes, bool], BoolArray] = {}
-        self._scores: dict[bytes, IntArray] = {}
+        self._scores: dict[tuple[int, ...], IntArray] = {}
         # In canonical order the nodes of one zone are neighbours.
         self._starts = np.flatnonzero(np.diff(domain_of, prepend=-2))
         self._domain_at = domain_of[self._starts]
@@ -63,23 +63,20 @@ class Domains:
         # Domain -1 reads the last entry.
         return frozen(np.append(verdict, without).take(self.domain_of, mode="wrap"))
 
-    def scores_over(self, scores: IntArray) -> IntArray:
+    def scores_over(self, scores: tuple[int, ...]) -> IntArray:
         """Return the score of each node's domain, shape ``(N,)``, read-only.
 
         Parameters
         ----------
         scores
-            One for each domain, and one for nodes without, shape ``(T + 1,)``.
+            One for each of few domains, and one for nodes without.
         """
-        if self.count > FEW:
-            return scores.take(self.domain_of, mode="wrap")
-        key = scores.tobytes()
-        found = self._scores.get(key)
+        found = self._scores.get(scores)
         if found is None:
             if len(self._scores) >= _MOST_KEPT:
                 self._scores.clear()
-            found = frozen(scores.take(self.domain_of, mode="wrap"))
-            self._scores[key] = found
+            table = np.array(scores, dtype=np.int64)
+            found = self._scores[scores] = frozen(table.take(self.domain_of, mode="wrap"))
         return found
 
     def of_nodes(self, nodes: BoolArray) -> BoolArray:

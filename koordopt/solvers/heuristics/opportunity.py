@@ -56,6 +56,9 @@ STEP = 40
 """Thousandths of a card in one step of cost."""
 
 PRICE_SCALE = 8
+# Places for several cards, once broken up, do not come back while work stays: keep them for twice
+# the demand expected.
+_PRUDENCE = 2
 # Weights of the terms, in eighths like the prices.
 _PATTERN = 4 * PRICE_SCALE
 _STRANDING = 2 * PRICE_SCALE
@@ -316,7 +319,7 @@ def _slots(nodes: NodeCards, whole: Ints, mix: ExpectedPods, classes: Ints) -> I
 
 
 def _slot_prices(nodes: NodeCards, ahead: Outlook, demand: Floats) -> Ints:
-    """Give the probability that demand reaches the number of places, in eighths.
+    """Give the probability that twice the demand reaches the number of places, in eighths.
 
     A class competes for its places with all classes of as many cards or more.
     """
@@ -327,7 +330,7 @@ def _slot_prices(nodes: NodeCards, ahead: Outlook, demand: Floats) -> Ints:
     slots = _slots(nodes, whole, ahead.mix, classes).sum(axis=0)
     count = ahead.mix.count[classes]
     rivals = count[:, None] <= count
-    competing = (rivals * demand * count).sum(axis=1) / count
+    competing = _PRUDENCE * (rivals * demand * count).sum(axis=1) / count
     missed = np.where(slots > 0, pdtrc(np.maximum(slots - 1, 0), competing), 0.0)
     return _integers(missed * PRICE_SCALE)
 

@@ -45,6 +45,12 @@ def test_gang_group_is_one_unit_with_what_each_gang_needs():
     assert unit.order[0] == -7
 
 
+def test_gang_is_as_old_as_its_oldest_member():
+    """A member that comes late does not send the others to the back."""
+    story = cluster().pod_group("g", 2).members("g", 1, age_s=100).members("g", 1, start=1)
+    assert named_units(story.pod("solo", age_s=50)) == ["g-0 g-1", "solo"]
+
+
 def test_members_of_a_started_gang_are_single_and_repairs_come_first():
     """A repair is what brings the gang back to its minimum, not what grows it."""
     story = cluster().nodes(1, cpu="64").gang("g", 2).members("g", 1, on="n1")
@@ -68,6 +74,20 @@ def test_unit_that_does_not_fit_leaves_no_trace():
     assert greedy.pipeline.state.placed == []
     assert greedy.place_unit(pair)
     assert greedy.placement().step.tolist() == [0, 0]
+
+
+def test_unit_that_does_not_fit_gives_its_cards_back():
+    """Three whole cards asked for, two there: none is held, and a pair gets both."""
+    whole = {"nvidia.com/gpu": 1}
+    story = cluster().nodes(1, **{"nvidia.com/gpu": 2}).cards("n1", "40Gi", "40Gi")
+    story.gang("big", 3, requests=whole, priority=9).gang("pair", 2, requests=whole)
+    greedy = Greedy(problem_of(story))
+    big, pair = sorted(units_of(greedy.problem), key=lambda unit: unit.order)
+    assert not greedy.place_unit(big)
+    assert greedy.pipeline.state.cards_of == {}
+    assert (greedy.pipeline.state.card_free[0] == 1000).all()
+    assert greedy.place_unit(pair)
+    assert set(greedy.placement().cards) == set(pair.pods)
 
 
 def test_other_members_stand_in_for_one_that_fits_nowhere():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from koordopt.models.arrays import BoolArray, IntArray
-from koordopt.solvers.heuristics.domains import Domains
+from koordopt.solvers.heuristics.domains import FEW
 from koordopt.solvers.heuristics.state import PlacementState
 
 
@@ -31,35 +33,41 @@ class PodAffinityScore:
 
     def scores(self, c: int, feasible: BoolArray) -> IntArray | None:
         """Return 0 to 100 for each node, ``(N,)``; None where all feasible ones get 0."""
-        state = self._state
-        by_key: dict[int, tuple[Domains, IntArray]] = {}
-        for j, weight in state.problem.affinity[c].preferred:
-            domains, values = state.domains_of[j], weight * state.counts[j]
-            if id(domains) in by_key:
-                values += by_key[id(domains)][1]
-            by_key[id(domains)] = domains, values
-        if not by_key:
+        state, preferred = self._state, self._state.problem.affinity[c].preferred
+        if not preferred:
             return None
-        (domains, values), *others = by_key.values()
-        by_domain = np.append(values, 0)  # a node without a domain reads the last entry
-        if not others:
-            # One key: the domains say it all.
-            share = _share(by_domain, domains.of_nodes(feasible))
+        domains = state.domains_of[preferred[0][0]]
+        if domains.count <= FEW and all(state.domains_of[j] is domains for j, _ in preferred):
+            # One key with few domains: they say it all.
+            raw = [0] * (domains.count + 1)  # the last for nodes without a domain
+            for j, weight in preferred:
+                for d, count in enumerate(state.counts[j].tolist()):
+                    raw[d] += weight * count
+            share = _shares(raw, domains.of_nodes(feasible).tolist())
             return None if share is None else domains.scores_over(share)
-        raw = by_domain.take(domains.domain_of, mode="wrap")
-        for domains, values in others:
-            raw += np.append(values, 0).take(domains.domain_of, mode="wrap")
-        return _share(raw, feasible)
+        total = np.zeros(len(feasible), dtype=np.int64)
+        for j, weight in preferred:
+            by_domain = np.append(weight * state.counts[j], 0)
+            total += by_domain.take(state.domains_of[j].domain_of, mode="wrap")
+        among = total[feasible]
+        least, largest = (int(among.min()), int(among.max())) if len(among) else (0, 0)
+        if least == largest:
+            return None
+        # The division comes first, as in the scheduler whose scores these are: 29/100 gives 28.
+        parts = (total - least) / (largest - least)
+        return np.where(feasible, 100.0 * parts, 0.0).astype(np.int64)
 
 
-def _share(raw: IntArray, among: BoolArray) -> IntArray | None:
+def _shares(raw: Sequence[int], among: Sequence[bool]) -> tuple[int, ...] | None:
     """Return what is above the least of ``among``, in hundredths of their range; None without one.
 
-    Others get anything.
+    The same operations on floats as for all nodes; those not ``among`` get 0.
     """
-    values = raw[among]
-    least, largest = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    values = [value for value, counts in zip(raw, among, strict=True) if counts]
+    least, largest = min(values, default=0), max(values, default=0)
     if least == largest:
         return None
-    # The division comes first, as in the scheduler whose scores these are: 29/100 gives 28.
-    return np.where(among, 100.0 * ((raw - least) / (largest - least)), 0.0).astype(np.int64)
+    return tuple(
+        int(100.0 * ((value - least) / (largest - least))) if counts else 0
+        for value, counts in zip(raw, among, strict=True)
+    )
