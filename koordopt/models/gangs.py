@@ -149,7 +149,14 @@ def _spec(
         return True, spec_of_group(group, default_policy)
     if any(names_pod_group(pod) for pod in pods):
         return False, None
-    return True, spec_of_pods(pods, default_policy)
+    # The first that parses decides; which was first, only the creation can tell afterwards.
+    oldest_first = sorted(pods, key=_creation)
+    return True, spec_of_pods(oldest_first, default_policy)
+
+
+def _creation(pod: Pod) -> tuple[bool, float, str]:
+    moment = pod.metadata.creation_timestamp
+    return moment is None, moment.timestamp() if moment else 0.0, pod.key
 
 
 def _group(gangs: Sequence[Gang]) -> tuple[tuple[GangGroup, ...], tuple[int, ...]]:

@@ -2,7 +2,10 @@
 
 import pytest
 
+from koordopt.models.api import keys
+from koordopt.models.api.decode import decode
 from koordopt.models.api.gangs import MatchPolicy
+from koordopt.models.gangs import gang_table
 from koordopt.models.snapshot import SnapshotSettings
 from tests.scenarios.kit import cluster
 
@@ -101,3 +104,23 @@ def test_gang_that_counts_the_waiting_is_held_below_its_minimum():
     assert holds(story) == {
         "default/g": "gang default/g: child pods not collected enough: 2 of 3 members exist"
     }
+
+
+def test_the_oldest_readable_pod_decides_the_parameters_of_a_gang():
+    """Names do not tell who came first; creation does."""
+
+    def member(name, minimum, created):
+        annotations = {
+            keys.ANNOTATION_GANG_NAME: "g",
+            keys.ANNOTATION_GANG_MIN_AVAILABLE: minimum,
+        }
+        metadata = {"name": name, "annotations": annotations, "creationTimestamp": created}
+        return decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}})
+
+    pods = [
+        member("a", "3", "2026-01-02T00:00:00Z"),
+        member("b", "2", "2026-01-01T00:00:00Z"),
+        member("c", "many", "2025-01-01T00:00:00Z"),
+    ]
+    (gang,) = gang_table(pods, [-1, -1, -1], (), ()).gangs
+    assert gang.spec.min_member == 2

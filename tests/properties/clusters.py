@@ -13,6 +13,8 @@ from tests.scenarios import manifests
 from tests.strategies import RULES, pods
 
 GANGS = ("a", "b")
+MINIMUM = {"a": "2", "b": "3"}
+"""What pods say of their gang, all the same: where they differ, the first by name decides."""
 QUOTAS = ("q", "r", "s")
 CARD_TOTALS = {"nvidia.com/gpu": "8", "koordinator.sh/gpu.shared": "800"}
 
@@ -101,7 +103,7 @@ def members(draw, name, nodes, rules):
     elif how == "annotation":
         annotations = {
             keys.ANNOTATION_GANG_NAME: gang,
-            keys.ANNOTATION_GANG_MIN_AVAILABLE: draw(st.sampled_from(("1", "2", "3", "x"))),
+            keys.ANNOTATION_GANG_MIN_AVAILABLE: draw(st.sampled_from((MINIMUM[gang], "x"))),
         }
     if quota := draw(st.sampled_from(("", *QUOTAS))):
         labels[keys.LABEL_QUOTA_NAME] = quota

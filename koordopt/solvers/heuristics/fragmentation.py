@@ -14,6 +14,7 @@ machine.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -331,11 +332,14 @@ def fragmentation_score(delta: Ints, total_weight: int) -> Ints:
     return np.searchsorted(_score_thresholds(total_weight), -delta, side="right")
 
 
+@lru_cache(maxsize=16)
 def _score_thresholds(total_weight: int) -> Ints:
     """Give the least ``-delta`` that earns each score from 1 to 99."""
     share = np.arange(1, MAX_SCORE) / MAX_SCORE
     gain = np.log(share / (1 - share)) * WHOLE_CARD * total_weight
-    return np.ceil(np.round(gain, 3)).astype(np.int64)
+    thresholds = np.ceil(np.round(gain, 3)).astype(np.int64)
+    thresholds.setflags(write=False)
+    return thresholds
 
 
 def _usable(cards: Ints, expected: ExpectedPods) -> tuple[Ints, Ints]:

@@ -222,7 +222,9 @@ class Pipeline:
             ),
         )
         self._renew(kept)
-        kept.is_filtered = bool(kept.global_scores)  # those need to know all feasible nodes
+        # Global scores need to know all feasible nodes, and costly ones are spared the others.
+        is_costly = any(score.recent is None for score, _ in kept.scores)
+        kept.is_filtered = is_costly or bool(kept.global_scores)
         self._rows[c] = kept
         return kept
 
@@ -270,9 +272,15 @@ def _many(kept: ClassRow, nodes: IntArray | None, part: slice | None) -> IntArra
     part
         Where these nodes stand in the change log; None for all nodes.
     """
+    fits = _fits(kept, nodes, part)
     total: IntArray | None = None
     for score, weight in kept.scores:
-        values = score.many(nodes) if part is None or score.recent is None else score.recent(part)
+        if score.recent is None and fits is not None:
+            values = _where_needed(score, nodes, fits)
+        else:
+            values = (
+                score.many(nodes) if part is None or score.recent is None else score.recent(part)
+            )
         if weight != 1:
             values *= weight
         if total is None:
@@ -284,6 +292,13 @@ def _many(kept: ClassRow, nodes: IntArray | None, part: slice | None) -> IntArra
     if kept.base is not None:
         total += kept.base if nodes is None else kept.base.take(nodes)
     total += 1
+    if fits is not None:
+        total *= fits
+    return total
+
+
+def _fits(kept: ClassRow, nodes: IntArray | None, part: slice | None) -> BoolArray | None:
+    """Return which of ``nodes`` pass what is applied to rows now; None where all do."""
     fits: BoolArray | None = None
     if kept.allowed is not None:
         fits = kept.allowed.copy() if nodes is None else kept.allowed.take(nodes)
@@ -293,6 +308,15 @@ def _many(kept: ClassRow, nodes: IntArray | None, part: slice | None) -> IntArra
             fits = passes
         else:
             fits &= passes
-    if fits is not None:
-        total *= fits
-    return total
+    return fits
+
+
+def _where_needed(score: BoundScore, nodes: IntArray | None, fits: BoolArray) -> IntArray:
+    """Return the values of a costly score, once a node and only where ``fits``; 0 elsewhere."""
+    values = np.zeros(len(fits), dtype=np.int64)
+    if nodes is None:
+        values[fits] = score.many(np.flatnonzero(fits))
+    else:
+        distinct, position = np.unique(nodes[fits], return_inverse=True)
+        values[fits] = score.many(distinct)[position]
+    return values

@@ -22,7 +22,15 @@ from koordopt.solvers.heuristics.state import PlacementState
 COVERED_PERCENT = 95
 """Share of the pending pods that the expected classes make up."""
 
-_MEMO = 1 << 16
+
+class _ScoredOn:
+    """The card that a class was scored on, by node, and the version of the node then."""
+
+    __slots__ = ("card", "version")
+
+    def __init__(self, count: int) -> None:
+        self.card = np.full(count, -1, dtype=np.int16)
+        self.version = np.full(count, -1, dtype=np.int32)
 
 
 class FragmentationScore:
@@ -33,7 +41,7 @@ class FragmentationScore:
     The expected pods are the most frequent shapes of the pending ones that make up 95 % of them.
     Nodes that admit the same classes are one *model*. A card offers the lesser of its
     free compute and memory share; a request in bytes of memory is taken for the share that it is of
-    the most common card. Nodes in equal states get equal scores, which are computed once.
+    the most common card.
     """
 
     name = "ExpectedFragmentation"
@@ -45,9 +53,12 @@ class FragmentationScore:
         self._expected, self._model = self._typical()
         axis = state.problem.snapshot.resource_index
         self._cpu, self._memory = axis[keys.RESOURCE_CPU], axis[keys.RESOURCE_MEMORY]
+        self._version = np.zeros(len(self._model), dtype=np.int32)
+        self._scored_on: dict[int, _ScoredOn] = {}
 
     def refresh(self, n: int) -> None:
-        """Do nothing: every score is read off the state."""
+        """Take note that the pods of node ``n`` changed; scores are read off the state."""
+        self._version[n] += 1
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where no card can be spoilt by it."""
@@ -56,28 +67,20 @@ class FragmentationScore:
             return None
         has_cards = self._cards.has_cards
         idle = int(fragmentation_score(np.zeros(1, dtype=np.int64), expected.total_weight)[0])
-        memo: dict[tuple[int, int, int, bytes], int] = {}
+        scored_on = self._scored_on[c] = _ScoredOn(len(has_cards))
 
         def one(n: int) -> int:
-            if not has_cards[n]:
-                return idle
-            nodes = self._nodes(np.array([n]))
-            key = (int(nodes.cpu[0]), int(nodes.memory[0]), int(nodes.model[0]))
-            state = (*key, nodes.cards.tobytes())
-            score = memo.get(state)
-            if score is None:
-                if len(memo) >= _MEMO:
-                    memo.clear()
-                delta, _ = placement_delta(nodes, request, expected)
-                score = memo[state] = int(fragmentation_score(delta, expected.total_weight)[0])
-            return score
+            return int(many(np.array([n]))[0]) if has_cards[n] else idle
 
         def many(nodes: IntArray | None) -> IntArray:
             chosen = np.arange(len(has_cards)) if nodes is None else nodes
             carded = has_cards[chosen]
             scores = np.full(len(chosen), idle, dtype=np.int64)
-            delta, _ = placement_delta(self._nodes(chosen[carded]), request, expected)
+            with_cards = chosen[carded]
+            delta, card = placement_delta(self._nodes(with_cards), request, expected)
             scores[carded] = fragmentation_score(delta, expected.total_weight)
+            scored_on.card[with_cards] = card
+            scored_on.version[with_cards] = self._version[with_cards]
             return scores
 
         return BoundScore(one, many)
@@ -90,9 +93,13 @@ class FragmentationScore:
         """
         request, expected = self._request(c), self._expected
         if request is not None and request.is_shared and expected is not None:
-            _, card = placement_delta(self._nodes(np.array([n])), request, expected)
+            scored_on = self._scored_on.get(c)
+            if scored_on is not None and scored_on.version[n] == self._version[n]:
+                card = int(scored_on.card[n])
+            else:
+                card = int(placement_delta(self._nodes(np.array([n])), request, expected)[1][0])
             for slot, share in self._cards.fitting(c, n):
-                if slot == card[0]:
+                if slot == card:
                     return (share,)
         return self._cards.choose_cards(c, n)
 
