@@ -10,8 +10,8 @@ import numpy as np
 
 from koordopt.models.api import keys
 from koordopt.models.api.core import Pod
-from koordopt.models.api.crds import Device
-from koordopt.models.arrays import IntArray, frozen
+from koordopt.models.api.crds import Device, DeviceInfo
+from koordopt.models.arrays import LARGEST_AMOUNT, IntArray, frozen
 from koordopt.models.rules.device import (
     WHOLE,
     CardRequest,
@@ -83,17 +83,11 @@ def card_table(
     A pod holds what its annotation records. One without a readable record holds the fullest cards
     that still have room, so that the sum is right even though the minor may not be.
     """
-    rows = sorted(
-        (node_index[device.metadata.name], card.minor, card)
-        for device in devices
-        if device.metadata.name in node_index
-        for card in device.spec.devices
-        if card.type == "gpu"
-    )
+    rows, warnings = _rows(devices, node_index)
     capacity = np.zeros((len(rows), 3), dtype=np.int64)
     for d, (_, _, card) in enumerate(rows):
         if card.health:
-            amounts = card.amounts
+            amounts = {name: min(v, LARGEST_AMOUNT) for name, v in card.amounts.items()}
             capacity[d] = (
                 amounts.get(keys.RESOURCE_GPU_CORE, 0) * WHOLE // 100,
                 amounts.get(keys.RESOURCE_GPU_MEMORY_RATIO, 0) * WHOLE // 100,
@@ -105,7 +99,6 @@ def card_table(
     used = np.zeros_like(capacity)
     table = CardTable(frozen(node), frozen(minor), frozen(capacity), used, names)
     held: dict[str, tuple[CardShare, ...]] = {}
-    warnings = []
     unrecorded = []
     for pod, n, request in bound:
         if request is None or not table.on_node(n):
@@ -125,6 +118,25 @@ def card_table(
     return table, held, tuple(warnings)
 
 
+def _rows(
+    devices: Sequence[Device], node_index: dict[str, int]
+) -> tuple[list[tuple[int, int, DeviceInfo]], list[str]]:
+    """Return node, minor and card of every GPU, sorted, and warnings of minors given twice."""
+    cards: dict[tuple[int, int], DeviceInfo] = {}
+    warnings = []
+    for device in devices:
+        n = node_index.get(device.metadata.name)
+        for card in device.spec.devices if n is not None else ():
+            if card.type != "gpu" or n is None:
+                continue
+            if cards.setdefault((n, card.minor), card) is not card:
+                warnings.append(
+                    f"Device {device.metadata.name}: gpu {card.minor} is listed twice; "
+                    "the first counts"
+                )
+    return [(*place, cards[place]) for place in sorted(cards)], warnings
+
+
 def _charge(table: CardTable, n: int, recorded: Sequence[RecordedShare]) -> tuple[CardShare, ...]:
     by_minor = {int(table.minor[d]): d for d in table.on_node(n)}
     shares = []
@@ -133,9 +145,10 @@ def _charge(table: CardTable, n: int, recorded: Sequence[RecordedShare]) -> tupl
         if d is None:
             continue
         asked = CardRequest(1, entry.core, entry.share, entry.memory)
-        taken = asked.on_card(int(table.capacity[d, 2])) or (entry.core, entry.share or 0, 0)
-        table.used[d] += taken
-        shares.append(CardShare(d, *taken))
+        exact = asked.on_card(int(table.capacity[d, 2])) or (entry.core, entry.share or 0, 0)
+        core, share, memory = (min(v, LARGEST_AMOUNT) for v in exact)
+        table.used[d] += (core, share, memory)
+        shares.append(CardShare(d, core, share, memory))
     return tuple(shares)
 
 

@@ -17,6 +17,7 @@ from koordopt.errors import InvalidInputError, KoordoptError
 from koordopt.runtime.planner.commands.explain import explain
 from koordopt.runtime.planner.commands.plan import plan
 from koordopt.runtime.planner.commands.verify import verify
+from koordopt.runtime.planner.formats import printable
 
 WRONG_INPUT: Final = 2
 OUTSIDE_FAILURE: Final = 3
@@ -59,7 +60,7 @@ class CommandLine(TyperGroup):
 
 
 def _report(message: str, status: int) -> int:
-    typer.echo(f"koordopt: {' '.join(message.split())}", err=True)
+    typer.echo(f"koordopt: {printable(' '.join(message.split()))}", err=True)
     return status
 
 

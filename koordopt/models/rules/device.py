@@ -18,7 +18,9 @@ import numpy as np
 
 from koordopt.models.api import keys
 from koordopt.models.api.core import Pod
-from koordopt.models.units import amount, parse_quantity
+from koordopt.models.api.faults import read_quantity
+from koordopt.models.arrays import LARGEST_AMOUNT
+from koordopt.models.units import amount
 from koordopt.models.violation import Violation
 
 if TYPE_CHECKING:
@@ -215,23 +217,26 @@ def recorded_cards(pod: Pod) -> tuple[RecordedShare, ...] | None:
     Returns
     -------
     tuple[RecordedShare, ...] | None
-        One entry a card; None without a readable annotation.
+        One entry a card; None without a readable annotation, or where it names no card.
     """
     text = pod.metadata.annotations.get(keys.ANNOTATION_DEVICE_ALLOCATED)
     if not text:
         return None
     try:
         entries = json.loads(text).get("gpu") or []
-        return tuple(_recorded(entry) for entry in entries)
-    except (ValueError, AttributeError, KeyError, TypeError):
+        return tuple(_recorded(entry) for entry in entries) or None
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _recorded(entry: Mapping[str, object]) -> RecordedShare:
     resources = entry["resources"]
-    if not isinstance(resources, Mapping) or not isinstance(entry["minor"], int):
-        raise TypeError(f"device allocation {entry!r}")
-    amounts = {name: amount(name, (parse_quantity(q),)) for name, q in resources.items()}
+    if not isinstance(resources, Mapping) or type(entry["minor"]) is not int:
+        raise TypeError("device allocation without a minor or resources")
+    amounts = {
+        name: min(amount(name, (read_quantity(q),)), LARGEST_AMOUNT)
+        for name, q in resources.items()
+    }
     amounts = {keys.RENAMED_RESOURCES.get(name, name): v for name, v in amounts.items()}
     ratio = amounts.get(keys.RESOURCE_GPU_MEMORY_RATIO)
     return RecordedShare(

@@ -1,13 +1,14 @@
 """Bytes of the files, folders and streams that are planned from, within a limit."""
 
 import codecs
+import errno
 import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import BinaryIO, Final, Literal, NoReturn
 
 from koordopt.runtime.planner.inputs import UnreadableInput
 
@@ -63,7 +64,7 @@ def _sources(paths: Sequence[Source]) -> list[tuple[str, Path | None]]:
     for path in paths:
         if path != "-":
             for file in _files(path):
-                place = file.resolve()
+                place = Path(os.path.realpath(file))  # as Path.resolve, but for endless links
                 by_place[place] = min(file, by_place.get(place, file))
     sources: list[tuple[str, Path | None]] = [(str(file), file) for file in by_place.values()]
     if "-" in paths:
@@ -73,28 +74,48 @@ def _sources(paths: Sequence[Source]) -> list[tuple[str, Path | None]]:
 
 def _files(path: Path) -> list[Path]:
     """Return the files that a path stands for."""
-    if not path.exists():
-        msg = f"{path}: does not exist; expected a file or a folder"
-        raise UnreadableInput(msg)
-    if not path.is_dir():
-        return [path]
-    files = [
-        file
-        for file in path.rglob("*")
-        if file.suffix in SUFFIXES
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        and file.is_file()
-    ]
+    try:
+        if not path.exists():
+            msg = f"{path}: does not exist; expected a file or a folder"
+            raise UnreadableInput(msg)
+        files = list(_manifests(path)) if path.is_dir() else [path]
+    except OSError as error:
+        msg = f"{error.filename}: cannot be read ({error.strerror}); expected a file or a folder"
+        raise UnreadableInput(msg) from error
     if not files:
         msg = f"{path}: a folder without manifests; expected files in {', '.join(SUFFIXES)}"
         raise UnreadableInput(msg)
     return files
 
 
+def _manifests(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder that are to be read; links to nothing too, so that they are told.
+
+    Raises
+    ------
+    OSError
+        If a folder cannot be looked into.
+    """
+
+    def fail(error: OSError) -> NoReturn:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            file = Path(place, name)
+            if file.suffix not in SUFFIXES or name.startswith("."):
+                continue
+            if file.is_file() or not file.exists():  # neither pipes nor devices
+                yield file
+
+
 def _load(label: str, path: Path | None, budget: int, max_input: int) -> bytes:
     """Return the bytes of a file that fits into the budget and is UTF-8."""
     try:
         if path is None:
+            if sys.stdin is None:
+                raise OSError(errno.EBADF, "it is closed")
             data = _read_at_most(sys.stdin.buffer, budget)
         else:
             with path.open("rb") as stream:

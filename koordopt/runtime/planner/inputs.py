@@ -13,6 +13,7 @@ from koordopt.errors import InvalidInputError
 from koordopt.models.api.core import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from koordopt.models.api.crds import Device, ElasticQuota, NodeMetric, PodGroup
 from koordopt.models.snapshot import ClusterObjects
+from koordopt.runtime.planner.formats import printable
 
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 # No vowels and no digits that look like letters, so that no word appears by accident.
@@ -60,10 +61,9 @@ class Rejected:
 
     def __str__(self) -> str:
         """Return the one line that a person reads; it cannot break or move the cursor."""
-        line = f"{self.file}: {self.object}: {self.field} is {self.found}; expected {self.expected}"
-        if line.isprintable():
-            return line
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+        return printable(
+            f"{self.file}: {self.object}: {self.field} is {self.found}; expected {self.expected}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

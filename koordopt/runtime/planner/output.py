@@ -11,7 +11,7 @@ from typing import Any
 import typer
 import yaml
 
-from koordopt.runtime.planner.formats import Format
+from koordopt.runtime.planner.formats import Format, printable
 from koordopt.runtime.planner.inputs import Rejected
 
 BROKEN_PIPE = 141
@@ -28,6 +28,8 @@ def print_object(value: dict[str, Any], format_: Format) -> None:
 
 def write(text: str) -> None:
     """Write to standard output, and end quietly where nobody reads on."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
     encoding = sys.stdout.encoding or "utf-8"
     # A terminal that lacks a character shows a question mark instead of a traceback.
     text = text.encode(encoding, "replace").decode(encoding)
@@ -45,7 +47,7 @@ def print_remarks(warnings: Iterable[str], rejected: Iterable[Rejected]) -> None
     for each in rejected:
         typer.echo(f"koordopt: left out: {each}", err=True)
     for warning in warnings:
-        typer.echo(f"koordopt: warning: {warning}", err=True)
+        typer.echo(f"koordopt: warning: {printable(warning)}", err=True)
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -1,7 +1,7 @@
 """Which pods of the input belong to which controllers."""
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from koordopt.models.api.core import Node, ObjectMeta, Pod
 from koordopt.runtime.planner.inputs import Inputs, Workload
@@ -70,9 +70,9 @@ class Owners:
         pods = self.pods(workload)
         return [pod for pod in pods if not pod.is_finished and not pod.is_terminating]
 
-    def names(self, namespace: str) -> Set[str]:
-        """Return the names of all pods of a namespace."""
-        return self._names.get(namespace, frozenset())
+    def names(self, namespace: str) -> set[str]:
+        """Return the names of all pods of a namespace; whoever makes pods adds theirs."""
+        return self._names[namespace]
 
     def replica_sets(self, deployment: Workload) -> list[Workload]:
         """Return the ReplicaSets of a Deployment, sorted by name."""

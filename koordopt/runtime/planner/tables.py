@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from koordopt.runtime.planner.figures import (
     placed_groups,
     waiting_groups,
 )
+from koordopt.runtime.planner.formats import printable
 from koordopt.runtime.planner.session import Solved
 
 MOST_ROWS: Final = 25
@@ -84,9 +85,11 @@ class Page:
     """
 
     def __init__(self, *, is_terminal: bool | None = None, width: int | None = None) -> None:
-        self.is_terminal = sys.stdout.isatty() if is_terminal is None else is_terminal
+        stdout = sys.stdout  # None where it is closed
+        is_watched = stdout is not None and stdout.isatty()
+        self.is_terminal = is_watched if is_terminal is None else is_terminal
         self._text = StringIO()
-        encoding = sys.stdout.encoding or "ascii"
+        encoding = getattr(stdout, "encoding", None) or "ascii"
         self._is_unicode = encoding.lower().startswith("utf")
         self._console = Console(
             file=self._text,
@@ -107,12 +110,14 @@ class Page:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Add a line."""
-        self._console.print(Text(text, style=style), soft_wrap=True)
+        self._console.print(Text(printable(text), style=style), soft_wrap=True)
 
     def table(self, table: Table) -> None:
         """Add a table; nothing for one without rows."""
         if not table.rows:
             return
+        rows = [tuple(map(printable, row)) for row in table.rows]
+        table = replace(table, rows=rows)
         self.line()
         self.line(table.title, "bold")
         if self.is_terminal:

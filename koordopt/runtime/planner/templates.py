@@ -1,7 +1,7 @@
 """Pods from the pod template of a workload."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, MutableSet
 from typing import Any, Final
 
 import msgspec
@@ -154,7 +154,7 @@ def count(section: Mapping[str, Any], key: str, default: int, prefix: str = "spe
 
 
 def generated_names(
-    workload: Workload, taken: Set[str], suffix: str = "", seed: str = ""
+    workload: Workload, taken: MutableSet[str], suffix: str = "", seed: str = ""
 ) -> Iterator[str]:
     """Yield names that start with that of a workload and end in five characters, without end.
 
@@ -163,7 +163,8 @@ def generated_names(
     workload
         The endings differ between workloads. A long name is cut.
     taken
-        Names that other pods have.
+        Names that other pods have; those that are given out are added, since a few hundred pods
+        are enough for two equal endings.
     suffix
         What stands between the name and the ending.
     seed
@@ -174,4 +175,5 @@ def generated_names(
         ending = short_hash(f"{workload.label}/{suffix}/{seed}/{number}")
         name = f"{prefix}-"[:_MAX_GENERATED_PREFIX] + ending
         if name not in taken:
+            taken.add(name)
             yield name

@@ -199,11 +199,23 @@ def reason_from(pipeline: Pipeline, c: int, refusals: Sequence[Refusal]) -> Reas
     Returns
     -------
     Reason
-        Rule and remedy are those of the ``dominant`` refusal; the message covers every node.
+        The rule is that of the ``dominant`` refusal; the message covers every node. Eviction
+        could help where it could lift all that one node has against the pod.
     """
     count = len(pipeline.problem.capacity)
     message = fit_message(refusals, count)
     if not refusals:
         return Reason(capacity.RULE, "nodes", message, eviction_could_help=False)
-    main = dominant(refusals)
-    return Reason(main.rule, "nodes", message, main.eviction_could_help)
+    return Reason(dominant(refusals).rule, "nodes", message, _can_be_freed(refusals))
+
+
+def _can_be_freed(refusals: Sequence[Refusal]) -> bool:
+    """Return whether there is a node that refuses only for what running pods hold."""
+    freed = np.zeros(len(refusals[0].nodes), dtype=np.bool_)
+    stays = freed.copy()
+    for each in refusals:
+        if each.eviction_could_help:
+            freed |= each.nodes
+        else:
+            stays |= each.nodes
+    return bool((freed & ~stays).any())

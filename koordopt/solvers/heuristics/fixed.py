@@ -10,6 +10,8 @@ from koordopt.models.arrays import LARGEST_AMOUNT, IntArray
 
 SHIFT: Final = 50
 """Binary places of a share."""
+SHIFT_ARRAY: Final = np.array(SHIFT)
+"""The same for NumPy, which takes longer over a Python integer than over a thousand shifts."""
 LARGEST: Final = 1 << 61
 """Shares are cut here, so that the sum of two of them stays within int64."""
 _HUNDRED: Final = 100 << SHIFT

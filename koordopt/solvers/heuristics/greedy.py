@@ -139,7 +139,7 @@ class Greedy:
 
     def _place_pod(self, p: int, step: int) -> bool:
         kind = self.quota.kind(p)
-        if kind in self._hopeless:
+        if self._hopeless and kind in self._hopeless:
             return False
         if self._try_pod(p, step):
             return True

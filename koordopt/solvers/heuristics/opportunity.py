@@ -56,9 +56,9 @@ STEP = 40
 """Thousandths of a card in one step of cost."""
 
 PRICE_SCALE = 8
-# Places for several cards, once broken up, do not come back while work stays: keep them for twice
-# the demand expected.
-_PRUDENCE = 2
+# Places for several cards, once broken up, do not come back while work stays: keep them for half
+# as much again as is expected.
+_PRUDENCE = 1.5
 # Weights of the terms, in eighths like the prices.
 _PATTERN = 4 * PRICE_SCALE
 _STRANDING = 2 * PRICE_SCALE
@@ -319,7 +319,7 @@ def _slots(nodes: NodeCards, whole: Ints, mix: ExpectedPods, classes: Ints) -> I
 
 
 def _slot_prices(nodes: NodeCards, ahead: Outlook, demand: Floats) -> Ints:
-    """Give the probability that twice the demand reaches the number of places, in eighths.
+    """Give the probability that 1.5 times the demand reaches the number of places, in eighths.
 
     A class competes for its places with all classes of as many cards or more.
     """

@@ -29,6 +29,7 @@ from koordopt.solvers.heuristics.state import PlacementState
 
 FEW: Final = 14
 """Up to this many changed nodes are repaired one by one; a pass over arrays costs as much."""
+_ONE: Final = np.array(1)
 BEST: Final = 100
 """Largest score of a plug-in, before its weight."""
 
@@ -47,6 +48,8 @@ class ClassRow:
         Whether ``row`` is 0 wherever a local filter refuses now. If not, changed nodes have
         their score, and the best is filtered when it is asked for: it nearly always passes, as
         scores mostly favour room. Where it does not, the class is filtered from then on.
+    few
+        Up to so many changed nodes are repaired one by one.
     allowed
         Nodes that the class may use, whatever runs on them, shape ``(N,)``; None for all.
     allowed_of
@@ -58,6 +61,7 @@ class ClassRow:
     row: NDArray[np.signedinteger[Any]]
     seen: int
     is_filtered: bool
+    few: int
     allowed: BoolArray | None
     allowed_of: bytes | None
     filters: tuple[BoundFilter, ...]
@@ -91,6 +95,8 @@ class Pipeline:
         self.plugins: Plugins = plugins_for(self.state, self.profile)
         self._class_of: list[int] = problem.snapshot.pods.class_of.tolist()
         self._rows: dict[int, ClassRow] = {}
+        self._choose_cards = self.plugins.choose_cards
+        self._refreshers = self.plugins.refreshers
         self._changes = self.state.changes
         self._row_type = _smallest_type(self.plugins)
 
@@ -120,7 +126,7 @@ class Pipeline:
 
     def place(self, p: int, n: int) -> None:
         """Put pod ``p`` on node ``n``, which must be feasible for it."""
-        choose = self.plugins.choose_cards
+        choose = self._choose_cards
         self.state.place(p, n, () if choose is None else choose(self._class_of[p], n))
         self._note(n)
 
@@ -131,7 +137,7 @@ class Pipeline:
         return p
 
     def _note(self, n: int) -> None:
-        for refresh in self.plugins.refreshers:
+        for refresh in self._refreshers:
             refresh(n)
         self._changes.note(n)
 
@@ -174,7 +180,7 @@ class Pipeline:
         behind = changes.length - kept.seen
         if behind == 1:
             row[changes.last] = _one(kept, changes.last)
-        elif behind <= FEW:
+        elif behind <= kept.few:
             for n in changes.nodes(kept.seen).tolist():
                 row[n] = _one(kept, n)
         elif (part := changes.since(kept.seen)) is not None:
@@ -206,6 +212,7 @@ class Pipeline:
             row=np.zeros(len(self.problem.capacity), dtype=self._row_type),
             seen=self._changes.length,
             is_filtered=True,
+            few=FEW,
             allowed=allowed,
             allowed_of=None if allowed is None else allowed.tobytes(),
             filters=_bound(plugins.local_filters, c),
@@ -225,6 +232,8 @@ class Pipeline:
         # Global scores need to know all feasible nodes, and costly ones are spared the others.
         is_costly = any(score.recent is None for score, _ in kept.scores)
         kept.is_filtered = is_costly or bool(kept.global_scores)
+        if is_costly:
+            kept.few = 1  # what one node costs is mostly the call
         self._rows[c] = kept
         return kept
 
@@ -291,7 +300,7 @@ def _many(kept: ClassRow, nodes: IntArray | None, part: slice | None) -> IntArra
         total = np.zeros(len(kept.row) if nodes is None else len(nodes), dtype=np.int64)
     if kept.base is not None:
         total += kept.base if nodes is None else kept.base.take(nodes)
-    total += 1
+    total += _ONE
     if fits is not None:
         total *= fits
     return total

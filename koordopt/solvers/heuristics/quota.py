@@ -57,15 +57,18 @@ class _Account(NamedTuple):
     ----------
     charges
         Pairs of resource index and amount.
-    limits
-        In the order in which they are looked at.
     sums
         Where the charges are added, by resource.
+    checks
+        Sums, resource and the most that may be in use before, in the order of ``limits``.
+    limits
+        What must be kept, in the order in which it is looked at.
     """
 
     charges: tuple[tuple[int, int], ...]
-    limits: tuple[_Limit, ...]
     sums: tuple[list[int], ...]
+    checks: tuple[tuple[list[int], int, int], ...]
+    limits: tuple[_Limit, ...]
 
 
 class QuotaUse:
@@ -136,14 +139,17 @@ class QuotaUse:
         sums = [self._used[q] for q in self._chains[own]]
         if firm:
             sums.append(self._firm_used[own])
-        return _Account(charges, tuple(limits), tuple(sums))
+        checks = [(limit.used, limit.resource, limit.limit - limit.asked) for limit in limits]
+        return _Account(charges, tuple(sums), tuple(checks), tuple(limits))
 
     def refusal(self, p: int) -> QuotaShort | None:
         """Return the first quota without room for pod ``p``, its own first; None for none."""
         if not self.is_active:
             return None
-        for quota, used, r, asked, limit, is_minimum in self._account(p).limits:
-            if used[r] + asked > limit:
+        account = self._accounts.get(self._kinds[p]) or self._account(p)
+        for k, (used, r, most) in enumerate(account.checks):
+            if used[r] > most:
+                quota, _, _, asked, limit, is_minimum = account.limits[k]
                 own = self._quota_of[p]
                 return QuotaShort(quota, r, used[r], asked, limit, own, is_minimum)
         return None
@@ -152,9 +158,9 @@ class QuotaUse:
         """Count pod ``p`` in its quota and every ancestor; ``sign`` -1 takes it back."""
         if not self.is_active:
             return
-        account = self._account(p)
-        for used in account.sums:
-            for r, amount in account.charges:
+        charges, sums, _, _ = self._accounts.get(self._kinds[p]) or self._account(p)
+        for used in sums:
+            for r, amount in charges:
                 used[r] += sign * amount
 
     def is_guaranteed(self, p: int) -> bool:

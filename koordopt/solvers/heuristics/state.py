@@ -12,6 +12,7 @@ from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.rules.device import CardShare
 from koordopt.solvers.heuristics.changes import ChangeLog
 from koordopt.solvers.heuristics.domains import Domains
+from koordopt.solvers.heuristics.shapes import Shapes
 
 _SCORED = (keys.RESOURCE_CPU, keys.RESOURCE_MEMORY)
 
@@ -79,6 +80,7 @@ class PlacementState:
         self.counts = [counter.base.copy() for counter in problem.counters.counters]
         self.count_changes = [0] * len(self.counts)
         self._domains: dict[bytes, Domains] = {}
+        self._shapes: dict[tuple[str, ...], Shapes] = {}
         self.domains_of = [self.domains(counter.domain_of) for counter in problem.counters.counters]
         self.placed: list[tuple[int, int]] = []
         self.cards_of: dict[int, tuple[CardShare, ...]] = {}
@@ -112,6 +114,14 @@ class PlacementState:
             found = self._domains[content] = Domains(domain_of)
         return found
 
+    def shapes(self, resources: tuple[str, ...]) -> Shapes:
+        """Return the distinct sizes of nodes in ``resources``."""
+        found = self._shapes.get(resources)
+        if found is None:
+            found = Shapes.of(self.problem, self.changes, resources)
+            self._shapes[resources] = found
+        return found
+
     def place(self, p: int, n: int, cards: tuple[CardShare, ...] = ()) -> None:
         """Put pod ``p`` on node ``n`` with ``cards``; nothing is checked."""
         self.placed.append((p, n))
@@ -127,12 +137,12 @@ class PlacementState:
 
     def _apply(self, c: int, n: int, cards: tuple[CardShare, ...], sign: int) -> None:
         charges, cpu, memory, counted, ports = self._effects[c]
-        room, free_of = self.room.now[n], self.free_of
+        room, free_of = self.room.now, self.free_of
         for r, amount in charges:
             column = free_of[r]
             left = column[n] - sign * amount
             column[n] = left
-            room[r] = left
+            room[n, r] = left
         self.scored_use[0][n] += sign * cpu
         self.scored_use[1][n] += sign * memory
         for j, domain_of in counted:

@@ -4,12 +4,13 @@ import io
 import json
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from koordopt.errors import InvalidInputError
@@ -438,11 +439,23 @@ _VALUES = st.recursive(
 )  # fmt: skip
 
 
+class _Dumper(yaml.CSafeDumper):
+    """Quotes also the text that only kubectl would take for a number, as kubectl does."""
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:0[oO][0-7]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)$"),
+    list("+-.0123456789"),
+)
+
+
 @given(st.dictionaries(st.text(), _VALUES, max_size=4), st.booleans())
+@example({"0E0": "1e3", "a": "0o17", "b": 1e20, "c": "09"}, False)
 def test_what_was_written_as_yaml_or_json_is_read_back(value: dict[str, Any], flow: bool) -> None:
     """Whatever the text, the key order and the style; ``items`` would make it a list."""
     value.pop("items", None)
-    text = yaml.dump(value, Dumper=yaml.CSafeDumper, default_flow_style=flow, allow_unicode=True)
+    text = yaml.dump(value, Dumper=_Dumper, default_flow_style=flow, allow_unicode=True)
     (document,) = read_yaml(text.encode())
     assert document.value == value
     if all(character.isprintable() for character in json.dumps(value, ensure_ascii=False)):

@@ -33,6 +33,19 @@ def names(inputs: Inputs) -> list[str]:
 # Deployments and ReplicaSets.
 
 
+def test_no_two_of_many_pods_have_one_name(planned: Any) -> None:
+    """Five characters repeat among tens of thousands, also over workloads whose names are cut."""
+    long = "w" * 62
+    made = names(
+        planned(
+            workload("Deployment", replicas=12_000),
+            workload("Deployment", f"{long}a", replicas=8_000),
+            workload("Deployment", f"{long}b", replicas=8_000),
+        )
+    )
+    assert len(made) == len(set(made)) == 28_000
+
+
 def test_a_new_deployment_becomes_its_replicas(planned: Any) -> None:
     """With the labels of the template, a hash of its revision, and an owner."""
     made = pending(planned(workload("Deployment", replicas=3)))

@@ -12,6 +12,7 @@ from koordopt.errors import InvalidInputError
 from koordopt.models.plan import Bind
 from koordopt.models.units import format_amount
 from koordopt.runtime.planner.figures import Gauge, counts, gauges, waiting_groups
+from koordopt.runtime.planner.formats import printable
 from koordopt.runtime.planner.report.charts import heat_map
 from koordopt.runtime.planner.session import Solved
 
@@ -56,7 +57,11 @@ def render(solved: Solved) -> str:
     from plotly.offline import get_plotlyjs
 
     environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_on_one_line,
     )
     source = files("koordopt.runtime.planner.report").joinpath("page.html.j2")
     template = environment.from_string(source.read_text(encoding="utf-8"))
@@ -109,6 +114,11 @@ def _devices(bind: Bind) -> str:
         + ("" if device.share == 1000 else f" ({device.share / 10:g} %)")
         for device in bind.devices
     )
+
+
+def _on_one_line(value: object) -> object:
+    """Return what the page writes for a value; its own scripts are taken as they are."""
+    return printable(value) if type(value) is str else value
 
 
 def _for_script(value: Any) -> str:

@@ -8,12 +8,13 @@ import numpy as np
 
 from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
-from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
+from koordopt.solvers.heuristics.fixed import SHIFT, SHIFT_ARRAY, share_up, shares
 from koordopt.solvers.heuristics.plugins import BoundScore
 from koordopt.solvers.heuristics.profile import Strategy
-from koordopt.solvers.heuristics.scores.shares import NATIVE, Shapes, UseOf
+from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf
 from koordopt.solvers.heuristics.state import PlacementState
 
+_SHIFTS = [np.array(digits) for digits in range(64)]
 _CUSTOM_SCALE = 10
 """Scores of a shape run from 0 to 10, scores of nodes from 0 to 100."""
 
@@ -54,9 +55,9 @@ class AllocationScore:
         self._weights = [weight for _, weight in resources]
         self._scores_free = strategy == "LeastAllocated"
         self._table = _by_utilisation(shape) if strategy == "RequestedToCapacityRatio" else None
-        shapes = Shapes.of(state, self._uses)
+        shapes = state.shapes(tuple(use.resource for use in self._uses))
         self._rows, self._row_of, self._row_list = shapes.rows, shapes.of_node, shapes.of_node_list
-        self._capacities: list[list[int]] = self._rows.tolist()
+        self._capacities = shapes.row_lists
         columns = [
             shares(self._scored(use.capacity, use.all_used()), use.capacity, up=True)
             for use in self._uses
@@ -75,12 +76,12 @@ class AllocationScore:
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed."""
-        now, capacities = self._share.now[n], self._capacities[self._row_list[n]]
+        now, capacities = self._share.now, self._capacities[self._row_list[n]]
         for k, (column, is_scored, share_of) in enumerate(self._columns):
             capacity, amount = capacities[k], column[n]
             share = share_up(amount if is_scored else capacity - amount, capacity)
             share_of[n] = share
-            now[k] = share
+            now[n, k] = share
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where no resource has a say."""
@@ -135,7 +136,7 @@ class AllocationScore:
             parts = plus_of.take(rows, axis=0)
             shares_now = share_of_all.of(where)
             parts += shares_now if columns is None else shares_now[:, columns]
-            parts >>= SHIFT
+            parts >>= SHIFT_ARRAY
             limited(parts, bound[: len(parts), : len(weights)], out=parts)
             for i, same in enumerate(fixed):
                 if same is None:
@@ -187,7 +188,7 @@ class AllocationScore:
 def _divided(score: IntArray, total: int | IntArray) -> IntArray:
     """Return ``score // total``, in place where ``total`` is a power of 2: a shift costs less."""
     if isinstance(total, int) and total & (total - 1) == 0:
-        score >>= total.bit_length() - 1
+        score >>= _SHIFTS[total.bit_length() - 1]
         return score
     return score // total
 

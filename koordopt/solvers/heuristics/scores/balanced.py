@@ -11,10 +11,12 @@ from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
 from koordopt.solvers.heuristics.plugins import BoundScore
-from koordopt.solvers.heuristics.scores.shares import NATIVE, Shapes, UseOf
+from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf
 from koordopt.solvers.heuristics.state import PlacementState
 
 _FULL = 100 << SHIFT
+# As arrays: NumPy takes longer over a Python integer than over the sum.
+_TWICE_FULL, _SHIFT_AND_HALF = np.array(2 * _FULL), np.array(SHIFT + 1)
 
 
 class BalancedScore:
@@ -39,9 +41,9 @@ class BalancedScore:
 
     def __init__(self, state: PlacementState, resources: Sequence[str]) -> None:
         self._uses = [UseOf(state, name, with_defaults=False) for name in resources]
-        shapes = Shapes.of(state, self._uses)
+        shapes = state.shapes(tuple(use.resource for use in self._uses))
         self._rows, self._row_of, self._row_list = shapes.rows, shapes.of_node, shapes.of_node_list
-        self._capacities: list[list[int]] = self._rows.tolist()
+        self._capacities = shapes.row_lists
         columns = [shares(use.all_used(), use.capacity, up=True) for use in self._uses]
         self._share = state.changes.track(np.stack(columns, axis=1))
         self._share_of: list[list[int]] = [column.tolist() for column in columns]
@@ -53,12 +55,12 @@ class BalancedScore:
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed."""
-        now, capacities = self._share.now[n], self._capacities[self._row_list[n]]
+        now, capacities = self._share.now, self._capacities[self._row_list[n]]
         for k, (column, is_free, share_of) in enumerate(self._columns):
             capacity, amount = capacities[k], column[n]
             share = share_up(capacity - amount if is_free else amount, capacity)
             share_of[n] = share
-            now[k] = share
+            now[n, k] = share
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where the pod asks for nothing that counts."""
@@ -98,8 +100,8 @@ class BalancedScore:
             np.minimum(parts, full[: len(parts)], out=parts)
             apart: IntArray = parts[:, 0] - parts[:, 1]
             np.abs(apart, out=apart)
-            np.subtract(2 * _FULL, apart, out=apart)
-            apart >>= SHIFT + 1
+            np.subtract(_TWICE_FULL, apart, out=apart)
+            apart >>= _SHIFT_AND_HALF
             return apart
 
         return BoundScore(one, many, many)

@@ -58,7 +58,8 @@ class FragmentationScore:
 
     def refresh(self, n: int) -> None:
         """Take note that the pods of node ``n`` changed; scores are read off the state."""
-        self._version[n] += 1
+        if self._expected is not None:
+            self._version[n] += 1
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where no card can be spoilt by it."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from koordopt.models.api import keys
 from koordopt.models.arrays import IntArray
-from koordopt.solvers.heuristics.changes import Track
+from koordopt.solvers.heuristics.shapes import capacity_of
 from koordopt.solvers.heuristics.state import PlacementState
 
 NATIVE = frozenset({keys.RESOURCE_CPU, keys.RESOURCE_MEMORY, keys.RESOURCE_EPHEMERAL_STORAGE})
@@ -41,11 +38,8 @@ class UseOf:
     def __init__(self, state: PlacementState, resource: str, *, with_defaults: bool) -> None:
         problem = state.problem
         r = problem.snapshot.resource_index.get(resource)
-        count = len(problem.capacity)
         self.resource = resource
-        self.capacity: IntArray = (
-            np.zeros(count, dtype=np.int64) if r is None else problem.capacity[:, r]
-        )
+        self.capacity: IntArray = capacity_of(problem, resource)
         self._with_defaults = with_defaults and resource in _SCORED_POSITION
         self._classes = problem.snapshot.classes
         self.column: list[int]
@@ -53,7 +47,7 @@ class UseOf:
         if self._with_defaults:
             self.column = state.scored_use[_SCORED_POSITION[resource]]
         elif r is None:
-            self.column = [0] * count
+            self.column = [0] * len(self.capacity)
         else:
             self.column = state.free_of[r]
 
@@ -67,28 +61,3 @@ class UseOf:
         """Return the use of every node now, shape ``(N,)``."""
         amounts = np.array(self.column, dtype=np.int64)
         return self.capacity - amounts if self.is_free else amounts
-
-
-@dataclass(frozen=True, eq=False)
-class Shapes:
-    """The distinct capacities of the nodes of a cluster, in some resources.
-
-    Attributes
-    ----------
-    rows
-        Distinct rows of capacities, shape ``(shapes, resources)``.
-    of_node
-        Row of each node, a track of shape ``(N,)``, and the same as a list.
-    """
-
-    rows: IntArray
-    of_node: Track[np.int64]
-    of_node_list: list[int]
-
-    @classmethod
-    def of(cls, state: PlacementState, uses: Sequence[UseOf]) -> Shapes:
-        """Return the shapes of the nodes of ``state`` in the resources of ``uses``."""
-        capacities = np.stack([use.capacity for use in uses], axis=1)
-        rows, index = np.unique(capacities, axis=0, return_inverse=True)
-        of_node = index.reshape(-1).astype(np.int64)
-        return cls(rows, state.changes.track(of_node), of_node.tolist())
