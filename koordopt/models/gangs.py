@@ -224,12 +224,17 @@ def _hold(
             return held(gang.id, f"can't find gang {gang.id}: its PodGroup does not exist")
         if gang.spec is None:
             return held(gang.id, f"gang {gang.id} has not init: no pod states a readable minimum")
-    if absent:
+    waiting = [
+        (gang, gang.spec)
+        for gang in gangs
+        if gang.spec is not None
+        and not (satisfied and gang.spec.match_policy is MatchPolicy.ONCE_SATISFIED)
+    ]
+    # A group that has started for good asks no more who is missing.
+    if absent and waiting:
         return held(group_id, f"member gangs [{' '.join(absent)}] don't exist")
-    for gang in gangs:
-        assert gang.spec is not None  # checked above
-        started = satisfied and gang.spec.match_policy is MatchPolicy.ONCE_SATISFIED
-        if not started and len(gang.pods) < gang.spec.min_member:
-            count = f"{len(gang.pods)} of {gang.spec.min_member} members exist"
+    for gang, spec in waiting:
+        if len(gang.pods) < spec.min_member:
+            count = f"{len(gang.pods)} of {spec.min_member} members exist"
             return held(gang.id, f"gang {gang.id}: child pods not collected enough: {count}")
     return None

@@ -30,6 +30,28 @@ class Matcher:
         return in_scope and self.selector.matches(labels)
 
 
+class NamespaceScopes:
+    """Answers which namespaces a selector selects, each distinct selector once.
+
+    Parameters
+    ----------
+    labels
+        Labels of each namespace.
+    """
+
+    def __init__(self, labels: Mapping[str, Mapping[str, str]]) -> None:
+        self._labels = labels
+        self._memo: dict[Selector, frozenset[str]] = {}
+
+    def selected(self, selector: Selector) -> frozenset[str]:
+        """Return the namespaces whose labels match ``selector``."""
+        names = self._memo.get(selector)
+        if names is None:
+            found = (name for name, labels in self._labels.items() if selector.matches(labels))
+            names = self._memo[selector] = frozenset(found)
+        return names
+
+
 class MatcherTable:
     """Interns matchers and answers which of them select a pod.
 
@@ -69,7 +91,9 @@ class MatcherTable:
             return
         self._read_keys.update(selector.match_labels)
         self._read_keys.update(e.key for e in selector.match_expressions)
-        demanded: list[tuple[str, tuple[str, ...]]] = [(key, (value,)) for key, value in selector.match_labels.items()]
+        demanded: list[tuple[str, tuple[str, ...]]] = [
+            (key, (value,)) for key, value in selector.match_labels.items()
+        ]
         demanded += [
             (e.key, tuple(dict.fromkeys(e.values)))
             for e in selector.match_expressions

@@ -13,7 +13,7 @@ import numpy as np
 from koordopt.models.api.core import Pod
 from koordopt.models.api.requests import nonzero_requests, pod_requests
 from koordopt.models.arrays import LARGEST_AMOUNT, BoolArray, IntArray, frozen
-from koordopt.models.matchers import MatcherTable
+from koordopt.models.matchers import MatcherTable, NamespaceScopes
 from koordopt.models.rules import device, pod_affinity, port, spread
 from koordopt.models.rules.device import CardRequest, InvalidCardRequest
 from koordopt.models.rules.pod_affinity import AffinityTerms
@@ -158,6 +158,7 @@ def intern_pods(
     matchers
         Table that all selectors are entered into.
     """
+    scopes = NamespaceScopes(namespaces)
     specs: list[_Spec] = []
     position: dict[bytes, int] = {}
     spec_of: list[int] = []
@@ -174,7 +175,7 @@ def intern_pods(
                     request=request,
                     nonzero_request=nonzero,
                     required_node=pod.spec.node_name if is_pending else "",
-                    affinity=pod_affinity.terms_of(pod, namespaces, matchers),
+                    affinity=pod_affinity.terms_of(pod, scopes, matchers),
                     spread=spread.terms_of(pod, matchers),
                 )
             )

@@ -65,7 +65,7 @@ def everything(greedy):
             [column.tolist() for column in state.free],
             state.free_of,
             state.scored_use,
-            [counts.tolist() for counts in state.counts],
+            [list(counts) for counts in state.counts],
             state.placed,
             state.cards_of,
             state.card_free.tolist(),

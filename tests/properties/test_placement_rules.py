@@ -27,8 +27,8 @@ def pending_classes(problem):
 
 def recorded(state):
     """Return a copy of everything that a placement changes."""
-    arrays = [*state.free, *state.counts, state.port_use, state.card_free]
-    lists = [*state.free_of, *state.scored_use]
+    arrays = [*state.free, state.port_use, state.card_free]
+    lists = [*state.free_of, *state.scored_use, *state.counts]
     return [a.tolist() for a in arrays] + [list(x) for x in lists], list(state.placed)
 
 

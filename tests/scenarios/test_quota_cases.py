@@ -54,6 +54,14 @@ def test_c10_runtime_of_children_never_sums_to_more_than_the_parent():
     assert story.used("p") == {"cpu": 500}
 
 
+def test_c10_a_quota_that_its_parent_keeps_short_names_the_parent():
+    """The child may have 9 and its parent has 2, both in use: the parent stands in the way."""
+    story = cluster().nodes(1, cpu="16").quota("p", most={"cpu": "2"}, is_parent=True)
+    story.quota("q", parent="p", most={"cpu": "9"}).pods("runs", 2, quota="q", on="n1")
+    story.pod("next", quota="q").cycle()
+    story.expect_unplaced("next", rule="quota", about="p", says="parent quota p, cpu: 2 + 1 > 2")
+
+
 def test_c11_pod_is_bound_in_the_cycle_after_its_runtime_rose():
     """Min 10, max 40, used 9: a pod of 3 waits at runtime 9 and is bound at runtime 12."""
     story = cluster().nodes(1, cpu="9").quota("q", least={"cpu": "10"}, most={"cpu": "40"})

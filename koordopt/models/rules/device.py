@@ -266,11 +266,11 @@ def violations(problem: PlacementProblem, placement: Placement) -> list[Violatio
         for share in held:
             used[share.card] += (share.core, share.share, share.memory)
     touched = np.unique([s.card for held in placement.cards.values() for s in held])
-    for d in touched.astype(np.int64).tolist():
-        if (used[d] > cards.capacity[d]).any():
-            found.append(
-                Violation(RULE, cards.name(d), _amounts(used[d]), _amounts(cards.capacity[d]))
-            )
+    found += [
+        Violation(RULE, cards.name(d), _amounts(used[d]), _amounts(cards.capacity[d]))
+        for d in touched.astype(np.int64).tolist()
+        if (used[d] > cards.capacity[d]).any()
+    ]
     return found
 
 

@@ -15,14 +15,14 @@ own terms while nothing counted matches yet, may start on any node that has ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from koordopt.models.api.core import Pod, PodAffinityTerm
 from koordopt.models.api.selectors import compile_selector
-from koordopt.models.matchers import MatcherTable
 from koordopt.models.counters import Tally
+from koordopt.models.matchers import MatcherTable, NamespaceScopes
 from koordopt.models.violation import Violation
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ class AffinityTerms:
     preferred: tuple[tuple[Term, int], ...] = ()
 
 
-def terms_of(
-    pod: Pod, namespaces: Mapping[str, Mapping[str, str]], matchers: MatcherTable
-) -> AffinityTerms:
+def terms_of(pod: Pod, namespaces: NamespaceScopes, matchers: MatcherTable) -> AffinityTerms:
     """Return the terms of ``pod``, its selectors entered into ``matchers``.
 
     Parameters
@@ -69,7 +67,7 @@ def terms_of(
     pod
         The pod, with ``matchLabelKeys`` merged into its selectors.
     namespaces
-        Labels of each namespace, for namespace selectors.
+        Namespaces that selectors select.
     matchers
         Table that the selectors are entered into.
     """
@@ -96,7 +94,7 @@ def terms_of(
 def _term(
     term: PodAffinityTerm,
     own_namespace: str,
-    namespaces: Mapping[str, Mapping[str, str]],
+    namespaces: NamespaceScopes,
     matchers: MatcherTable,
 ) -> Term:
     scope: set[str] = set(term.namespaces or ())
@@ -104,7 +102,7 @@ def _term(
         selector = compile_selector(term.namespace_selector)
         if selector.is_empty:
             return Term(matchers.add(None, term.label_selector), term.topology_key)
-        scope |= {name for name, labels in namespaces.items() if selector.matches(labels)}
+        scope |= namespaces.selected(selector)
     elif not scope:
         scope = {own_namespace}
     return Term(matchers.add(scope, term.label_selector), term.topology_key)

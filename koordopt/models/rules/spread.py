@@ -21,8 +21,8 @@ from koordopt.models.api import keys
 from koordopt.models.api.core import Pod, TopologySpreadConstraint
 from koordopt.models.api.selectors import compile_selector
 from koordopt.models.arrays import BoolArray, IntArray, frozen
-from koordopt.models.matchers import MatcherTable
 from koordopt.models.counters import EACH_NODE, Tally
+from koordopt.models.matchers import MatcherTable
 from koordopt.models.violation import Violation
 
 if TYPE_CHECKING:

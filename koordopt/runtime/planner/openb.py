@@ -109,9 +109,10 @@ class _Row(NamedTuple):
     def label(self) -> str:
         """Kind and name of the object, the name as it stands."""
         name = self.cells[self.columns[0]].strip()
+        name = name if _is_name(name) else shown(name)
         if self.columns is _NODE_COLUMNS:
-            return object_label("Node", "", shown(name) if not _NAME.fullmatch(name) else name)
-        return object_label("Pod", NAMESPACE, shown(name) if not _NAME.fullmatch(name) else name)
+            return object_label("Node", "", name)
+        return object_label("Pod", NAMESPACE, name)
 
 
 class _BadRowError(Exception):
@@ -260,9 +261,13 @@ def _integer(row: _Row, column: str, most: int = _MOST) -> int:
     return int(text)
 
 
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None and text.isprintable()
+
+
 def _text(row: _Row, column: str) -> str:
     """Return a cell that holds a name."""
     text = row.cells[column].strip()
-    if not _NAME.fullmatch(text):
+    if not _is_name(text):
         raise _BadRowError(row, column, shown(text), "a name")
     return text

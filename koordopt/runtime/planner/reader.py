@@ -126,6 +126,9 @@ def _object(file: str, document: Document) -> Found | Rejected | None:
     version = raw.get("apiVersion")
     if not isinstance(version, str) or not version:
         return Rejected(file, f"{kind} ({place})", "apiVersion", shown(version), "one, such as v1")
+    inner = kind.removesuffix("List")
+    if inner != kind and (not inner or is_supported(version, inner) or inner in WORKLOAD_GROUPS):
+        return Rejected(file, f"{kind} ({place})", "kind", "a list in a list", "an object")
     is_workload = WORKLOAD_GROUPS.get(kind) == version.rpartition("/")[0]
     if not is_workload and not is_supported(version, kind):
         return None

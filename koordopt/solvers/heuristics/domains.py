@@ -27,6 +27,11 @@ class Domains:
         The same as a list.
     count
         Number of domains that have a node.
+    starts
+        Where runs of neighbouring nodes of one domain begin, ascending.
+    parts, of_part
+        First node of each run and the node behind its last, and its domain; empty where they are
+        many.
     """
 
     def __init__(self, domain_of: IntArray) -> None:
@@ -36,8 +41,14 @@ class Domains:
         self._masks: dict[tuple[bytes, bool], BoolArray] = {}
         self._scores: dict[tuple[int, ...], IntArray] = {}
         # In canonical order the nodes of one zone are neighbours.
-        self._starts = np.flatnonzero(np.diff(domain_of, prepend=-2))
-        self._domain_at = domain_of[self._starts]
+        self.starts = np.flatnonzero(np.diff(domain_of, prepend=-2))
+        self._domain_at = domain_of[self.starts]
+        self.of_part: list[int] = []
+        self.parts: list[tuple[int, int]] = []
+        if len(self.starts) <= FEW:
+            ends = [*self.starts[1:].tolist(), len(domain_of)]
+            self.parts += zip(self.starts.tolist(), ends, strict=True)
+            self.of_part += self._domain_at.tolist()
 
     def over(self, verdict: BoolArray, *, without: bool) -> BoolArray:
         """Return the verdict on each node's domain, shape ``(N,)``, read-only.
@@ -82,8 +93,8 @@ class Domains:
     def of_nodes(self, nodes: BoolArray) -> BoolArray:
         """Return which domains have one of ``nodes``, shape ``(T + 1,)``; the last for none."""
         found = np.zeros(self.count + 1, dtype=np.bool_)
-        if len(self._starts) <= FEW:
-            parts = np.logical_or.reduceat(nodes, self._starts) if len(nodes) else nodes
+        if self.parts:
+            parts = np.logical_or.reduceat(nodes, self.starts)
             found[self._domain_at[parts]] = True
         else:
             found[self.domain_of[nodes]] = True

@@ -274,7 +274,8 @@ def _steps(rise: Ints, spoilt: Ints, weight: int) -> Ints:
 def _stranding_rise(nodes: NodeCards, request: CardRequest, ahead: Outlook) -> Ints:
     """Give by how many thousandths the capacity grows that CPU will run out before, ``(n,)``."""
     idle = nodes.cards.sum(axis=1)
-    after = _stranded(idle - request.count * request.share, nodes.cpu - request.cpu, ahead)
+    left = np.maximum(idle - request.count * request.share, 0)
+    after = _stranded(left, nodes.cpu - request.cpu, ahead)
     return after - _stranded(idle, nodes.cpu, ahead)
 
 

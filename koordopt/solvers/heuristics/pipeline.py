@@ -8,6 +8,7 @@ where they are few, in one pass over arrays where they are many.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 
 from koordopt.models.arrays import BoolArray, IntArray
 from koordopt.models.problem.placement import PlacementProblem
+from koordopt.solvers.heuristics.by_domain import UNDECIDED, ByDomain
 from koordopt.solvers.heuristics.plugins import (
+    BEST,
     BoundFilter,
     BoundScore,
     GlobalFilter,
@@ -30,8 +33,6 @@ from koordopt.solvers.heuristics.state import PlacementState
 FEW: Final = 14
 """Up to this many changed nodes are repaired one by one; a pass over arrays costs as much."""
 _ONE: Final = np.array(1)
-BEST: Final = 100
-"""Largest score of a plug-in, before its weight."""
 
 
 @dataclass(slots=True)
@@ -54,6 +55,12 @@ class ClassRow:
         Nodes that the class may use, whatever runs on them, shape ``(N,)``; None for all.
     allowed_of
         The same as bytes.
+    epochs
+        Give the epoch of each score that has epochs.
+    epoch
+        The epochs that ``row`` is of.
+    by_domain
+        Chooses where the global plug-ins all judge the same few domains; None where they do not.
     base
         Score that no placement changes, shape ``(N,)``, and the same as a list; None without one.
     """
@@ -66,10 +73,13 @@ class ClassRow:
     allowed_of: bytes | None
     filters: tuple[BoundFilter, ...]
     scores: tuple[tuple[BoundScore, int], ...]
+    epochs: tuple[Callable[[], int], ...]
+    epoch: tuple[int, ...]
     base: IntArray | None
     base_of: list[int] | None
     global_filters: tuple[GlobalFilter, ...]
     global_scores: tuple[tuple[GlobalScore, int], ...]
+    by_domain: ByDomain | None
 
 
 class Pipeline:
@@ -108,20 +118,29 @@ class Pipeline:
         kept = self._rows.get(c) or self._new_row(c)
         if kept.seen != self._changes.length:
             self._repair(kept)
-        if kept.global_scores:
+        if kept.by_domain is not None:
+            n = kept.by_domain.best(kept.row, is_filtered=kept.is_filtered)
+            if n == UNDECIDED:
+                self._filter(kept)
+                return self.best_node(c)
+        elif kept.global_scores:
             return _argmax(self._with_global(c, kept))
-        n = _argmax(kept.row)
-        # The best of all nodes, where it is admitted, is the best of those admitted.
-        for plugin in kept.global_filters:
-            if n >= 0 and not plugin.admits(c, n):
-                admitted = self._admitted(c, kept)
-                n = _argmax(kept.row if admitted is None else kept.row * admitted)
-                break
+        else:
+            n = self._best_admitted(c, kept)
         if n >= 0 and not kept.is_filtered:
             for bound in kept.filters:
                 if not bound.one(n):
                     self._filter(kept)
                     return self.best_node(c)
+        return n
+
+    def _best_admitted(self, c: int, kept: ClassRow) -> int:
+        n = _argmax(kept.row)
+        # The best of all nodes, where it is admitted, is the best of those admitted.
+        for plugin in kept.global_filters:
+            if n >= 0 and not plugin.admits(c, n):
+                admitted = self._admitted(c, kept)
+                return _argmax(kept.row if admitted is None else kept.row * admitted)
         return n
 
     def place(self, p: int, n: int) -> None:
@@ -176,6 +195,9 @@ class Pipeline:
 
     def _repair(self, kept: ClassRow) -> None:
         """Bring a row up to date with the nodes that changed since it was."""
+        if kept.epochs and _epoch(kept) != kept.epoch:
+            self._renew(kept)
+            return
         changes, row = self._changes, kept.row
         behind = changes.length - kept.seen
         if behind == 1:
@@ -192,6 +214,7 @@ class Pipeline:
 
     def _renew(self, kept: ClassRow) -> None:
         """Evaluate all nodes."""
+        kept.epoch = _epoch(kept)
         kept.row[:] = _many(kept, None, None)
         kept.seen = self._changes.length
 
@@ -208,6 +231,13 @@ class Pipeline:
         if allowed is not None and allowed.all():
             allowed = None
         base = plugins.fixed_score(c)
+        global_filters = tuple(f for f in plugins.global_filters if f.concerns(c))
+        global_scores = tuple((s, w) for s, w in plugins.global_scores if s.concerns(c))
+        scores = tuple(
+            (bound, weight)
+            for plugin, weight in plugins.local_scores
+            if (bound := plugin.bind(c)) is not None
+        )
         kept = ClassRow(
             row=np.zeros(len(self.problem.capacity), dtype=self._row_type),
             seen=self._changes.length,
@@ -216,22 +246,20 @@ class Pipeline:
             allowed=allowed,
             allowed_of=None if allowed is None else allowed.tobytes(),
             filters=_bound(plugins.local_filters, c),
-            scores=tuple(
-                (bound, weight)
-                for plugin, weight in plugins.local_scores
-                if (bound := plugin.bind(c)) is not None
-            ),
+            scores=scores,
+            epochs=tuple(score.epoch for score, _ in scores if score.epoch is not None),
+            epoch=(),
             base=base,
             base_of=None if base is None else base.tolist(),
-            global_filters=tuple(f for f in plugins.global_filters if f.concerns(c)),
-            global_scores=tuple(
-                (plugin, weight) for plugin, weight in plugins.global_scores if plugin.concerns(c)
-            ),
+            global_filters=global_filters,
+            global_scores=global_scores,
+            by_domain=ByDomain.of(c, global_filters, global_scores),
         )
         self._renew(kept)
         # Global scores need to know all feasible nodes, and costly ones are spared the others.
         is_costly = any(score.recent is None for score, _ in kept.scores)
-        kept.is_filtered = is_costly or bool(kept.global_scores)
+        has_scores = bool(kept.global_scores) and kept.by_domain is None
+        kept.is_filtered = is_costly or has_scores
         if is_costly:
             kept.few = 1  # what one node costs is mostly the call
         self._rows[c] = kept
@@ -240,8 +268,8 @@ class Pipeline:
 
 def _smallest_type(plugins: Plugins) -> type[np.signedinteger[Any]]:
     """Return the smallest integer type that holds every score: rows are many, and read whole."""
-    weights = (*plugins.local_scores, *plugins.global_scores)
-    most = 1 + BEST * (plugins.fixed_weight + sum(weight for _, weight in weights))
+    most = 1 + sum(weight * score.best for score, weight in plugins.local_scores)
+    most += BEST * (plugins.fixed_weight + sum(weight for _, weight in plugins.global_scores))
     return next(t for t in (np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
 
 
@@ -253,6 +281,10 @@ def _argmax(row: NDArray[np.signedinteger[Any]]) -> int:
 
 def _bound(filters: tuple[LocalFilter, ...], c: int) -> tuple[BoundFilter, ...]:
     return tuple(bound for plugin in filters if (bound := plugin.bind(c)) is not None)
+
+
+def _epoch(kept: ClassRow) -> tuple[int, ...]:
+    return tuple(epoch() for epoch in kept.epochs)
 
 
 def _one(kept: ClassRow, n: int) -> int:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from koordopt.models.arrays import BoolArray, IntArray
+
+BEST: Final = 100
+"""Largest score of most plug-ins, before their weight."""
 
 NodeReason: TypeAlias = tuple[BoolArray, str, bool]
 """Nodes that are refused, shape ``(N,)``; what a person reads; whether evictions could help."""
@@ -32,15 +35,18 @@ class BoundFilter:
 
 @dataclass(frozen=True, slots=True)
 class BoundScore:
-    """A local score for one class, 0 to 100: ``one(n)``, and ``many(nodes)`` (None for all).
+    """A local score for one class: ``one(n)``, and ``many(nodes)`` (None for all).
 
-    All must give the same integer for a node; ``recent`` is as for filters. The arrays are the
-    caller's to change.
+    All must give the same integer for a node, from 0 to the plug-in's ``best``; ``recent`` is as
+    for filters. The arrays are the caller's to change. A score that depends on more than the node
+    gives ``epoch`` as well: a number that changes, after a placement or an undo, when the scores
+    given so far are void.
     """
 
     one: Callable[[int], int]
     many: Callable[[IntArray | None], IntArray]
     recent: Callable[[slice], IntArray] | None = None
+    epoch: Callable[[], int] | None = None
 
 
 class LocalFilter(Protocol):
@@ -76,9 +82,10 @@ class GlobalFilter(Protocol):
 
 
 class LocalScore(Protocol):
-    """Scores nodes by their own state."""
+    """Scores nodes by their own state, from 0 to ``best``."""
 
     name: str
+    best: int
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where all nodes get the same."""

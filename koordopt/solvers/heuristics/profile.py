@@ -20,10 +20,11 @@ DEFAULT_WEIGHTS: Mapping[str, int] = MappingProxyType(
         "NodeResourcesFit": 1,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
-        "ExpectedFragmentation": 10,
+        "OpportunityCost": 10,
+        "ExpectedFragmentation": 0,
     }
 )
-"""Weight of each score plug-in, by its name; ``ExpectedFragmentation`` is koordopt's own."""
+"""Weight of each score plug-in, by its name; the last two are koordopt's own."""
 
 _CPU_AND_MEMORY = ((keys.RESOURCE_CPU, 1), (keys.RESOURCE_MEMORY, 1))
 

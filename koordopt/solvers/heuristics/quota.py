@@ -149,10 +149,20 @@ class QuotaUse:
         account = self._accounts.get(self._kinds[p]) or self._account(p)
         for k, (used, r, most) in enumerate(account.checks):
             if used[r] > most:
-                quota, _, _, asked, limit, is_minimum = account.limits[k]
-                own = self._quota_of[p]
-                return QuotaShort(quota, r, used[r], asked, limit, own, is_minimum)
+                return self._short(p, account.limits[k])
         return None
+
+    def shortfalls(self, p: int) -> list[QuotaShort]:
+        """Return every quota without room for pod ``p``, its own first."""
+        if not self.is_active:
+            return []
+        limits = self._account(p).limits
+        return [self._short(p, x) for x in limits if x.used[x.resource] + x.asked > x.limit]
+
+    def _short(self, p: int, of: _Limit) -> QuotaShort:
+        used = of.used[of.resource]
+        own = self._quota_of[p]
+        return QuotaShort(of.quota, of.resource, used, of.asked, of.limit, own, of.is_minimum)
 
     def charge(self, p: int, sign: int = 1) -> None:
         """Count pod ``p`` in its quota and every ancestor; ``sign`` -1 takes it back."""

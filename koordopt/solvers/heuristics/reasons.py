@@ -32,18 +32,34 @@ class Reasons:
         trial = self._trial if greedy.placed > self._base else 0
         key = ((trial, greedy.placed), greedy.quota.kind(p))
         if key not in self._memo:
-            short = greedy.quota.refusal(p)
-            if short is not None:
-                self._memo[key] = self._quota_reason(short)
+            if short := greedy.quota.shortfalls(p):
+                self._memo[key] = self._quota_reason(p, self._cause(short))
             else:
                 c = int(greedy.problem.snapshot.pods.class_of[p])
                 self._memo[key] = reason_from(greedy.pipeline, c, diagnose(greedy.pipeline, c))
         return self._memo[key]
 
-    def _quota_reason(self, short: QuotaShort) -> Reason:
-        arrays = self._greedy.problem.snapshot.quotas.arrays
+    def _cause(self, short: list[QuotaShort]) -> QuotaShort:
+        """Return the quota to blame: the pod's own, unless that is short for want of a parent's.
+
+        A quota below its max has just what its parents could share out; where the highest of
+        them that is short has no more either, that one stands in the way.
+        """
+        first, table = short[0], self._greedy.problem.snapshot.quotas
+        assert table.arrays is not None  # a quota refused
+        assert table.forest is not None
+        resource = self._greedy.problem.resources[first.resource]
+        own_max = table.forest.spec(table.arrays.names[first.own]).max
+        if first.is_minimum or first.limit >= own_max.get(resource, first.limit):
+            return first
+        above = [s for s in short[1:] if s.quota != s.own and s.resource == first.resource]
+        return above[-1] if above else first
+
+    def _quota_reason(self, p: int, short: QuotaShort) -> Reason:
+        problem = self._greedy.problem
+        arrays = problem.snapshot.quotas.arrays
         assert arrays is not None  # a quota refused
-        resource = self._greedy.problem.resources[short.resource]
+        resource = problem.resources[short.resource]
         used, asked, limit = (
             format_amount(resource, amount) for amount in (short.used, short.asked, short.limit)
         )
@@ -51,7 +67,27 @@ class Reasons:
         who = f"quota {name}" if short.quota == short.own else f"parent quota {name}"
         if short.is_minimum:
             who = f"min of {who}"
-        return Reason(quota.RULE, name, f"{who}, {resource}: {used} + {asked} > {limit}", True)
+        message = f"{who}, {resource}: {used} + {asked} > {limit}"
+        return Reason(quota.RULE, name, message, self._could_be_freed(p, short.own))
+
+    def _could_be_freed(self, p: int, own: int) -> bool:
+        """Return whether the quotas above pod ``p`` would have room for it if all others left.
+
+        However little is in use, a quota gives no more than its max and than what its tree owns,
+        and a pod that may not be preempted gets no more than the min.
+        """
+        table, resources = self._greedy.problem.snapshot.quotas, self._greedy.problem.resources
+        assert table.arrays is not None  # a quota refused
+        assert table.forest is not None
+        specs = [table.forest.spec(table.arrays.names[q]) for q in table.arrays.chains[own]]
+        most = [table.forest.owned(specs[0].tree_id), *(spec.max for spec in specs)]
+        if table.non_preemptible[p]:
+            most.append(specs[0].min)
+        return all(
+            amount <= each.get(resources[r], amount)
+            for r, amount in self._greedy.quota.charges(p)
+            for each in most
+        )
 
     def of_unit(self, unit: Unit) -> dict[int, Reason]:
         """Return why each pod of ``unit`` stays pending."""

@@ -22,9 +22,11 @@ from koordopt.solvers.heuristics.plugins import (
 from koordopt.solvers.heuristics.profile import Profile
 from koordopt.solvers.heuristics.scores.allocation import AllocationScore
 from koordopt.solvers.heuristics.scores.balanced import BalancedScore
+from koordopt.solvers.heuristics.scores.card_score import CardScore
 from koordopt.solvers.heuristics.scores.fragmentation import FragmentationScore
 from koordopt.solvers.heuristics.scores.images import ImageScore
 from koordopt.solvers.heuristics.scores.normalised import NodeAffinityScore, TaintScore
+from koordopt.solvers.heuristics.scores.opportunity import OpportunityScore, SilentOnCards
 from koordopt.solvers.heuristics.scores.pod_affinity import PodAffinityScore
 from koordopt.solvers.heuristics.scores.spread import SpreadScore
 from koordopt.solvers.heuristics.state import PlacementState
@@ -96,16 +98,26 @@ def _weighted(
 def _local_scores(
     state: PlacementState, profile: Profile, cards: CardFilter
 ) -> tuple[tuple[LocalScore, int], ...]:
-    builders: dict[str, Callable[[], LocalScore]] = {
+    of_resources: dict[str, Callable[[], LocalScore]] = {
         AllocationScore.name: lambda: AllocationScore(
             state, profile.fit_strategy, profile.fit_resources, profile.shape
         ),
         BalancedScore.name: lambda: BalancedScore(
             state, [name for name, _ in profile.balanced_resources]
         ),
-        FragmentationScore.name: lambda: FragmentationScore(state, cards),
     }
-    return _weighted(builders, profile)
+    of_cards: dict[str, Callable[[], LocalScore]] = {
+        FragmentationScore.name: lambda: FragmentationScore(state, cards),
+        OpportunityScore.name: lambda: OpportunityScore(state, cards),
+    }
+    resources = _weighted(of_resources, profile)
+    if not cards.has_cards.any():
+        return resources
+    scores = _weighted(of_cards, profile)
+    for score, _ in scores:
+        if isinstance(score, OpportunityScore):
+            resources = tuple((SilentOnCards(each, score, state), weight) for each, weight in resources)
+    return resources + scores
 
 
 def _global_scores(state: PlacementState, profile: Profile) -> tuple[tuple[GlobalScore, int], ...]:
@@ -132,10 +144,10 @@ def _fixed_score(state: PlacementState, profile: Profile) -> Callable[[int], Int
 
 
 def _card_chooser(cards: CardFilter, scores: Sequence[LocalScore]) -> ChooseCards | None:
-    """Return what chooses cards: the score that looked at them, where there is one."""
+    """Return what chooses cards: the last score that looks at them, where there is one."""
     if not cards.has_cards.any():
         return None
-    for score in scores:
-        if isinstance(score, FragmentationScore):
+    for score in reversed(scores):
+        if isinstance(score, CardScore):
             return score.choose_cards
     return cards.choose_cards

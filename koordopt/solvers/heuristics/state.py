@@ -11,7 +11,7 @@ from koordopt.models.arrays import IntArray
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.rules.device import CardShare
 from koordopt.solvers.heuristics.changes import ChangeLog
-from koordopt.solvers.heuristics.domains import Domains
+from koordopt.solvers.heuristics.domains import FEW, Domains
 from koordopt.solvers.heuristics.shapes import Shapes
 
 _SCORED = (keys.RESOURCE_CPU, keys.RESOURCE_MEMORY)
@@ -59,7 +59,8 @@ class PlacementState:
         CPU and memory in use as scores reckon them, with defaults where a container asks for
         nothing: two lists over nodes.
     counts
-        Pods per domain, one array for each counter of the problem.
+        Pods per domain, for each counter of the problem: a list where the domains are few, else an
+        array.
     count_changes
         How often each of them changed.
     domains_of
@@ -77,7 +78,10 @@ class PlacementState:
         self.free: list[IntArray] = list(self.room.now.T)
         self.free_of: list[list[int]] = [column.tolist() for column in self.free]
         self.scored_use = _scored_use(problem)
-        self.counts = [counter.base.copy() for counter in problem.counters.counters]
+        self.counts: list[list[int] | IntArray] = [
+            counter.base.tolist() if len(counter.base) <= FEW else counter.base.copy()
+            for counter in problem.counters.counters
+        ]
         self.count_changes = [0] * len(self.counts)
         self._domains: dict[bytes, Domains] = {}
         self._shapes: dict[tuple[str, ...], Shapes] = {}
@@ -105,6 +109,10 @@ class PlacementState:
     def charges(self, c: int) -> tuple[tuple[int, int], ...]:
         """Return what a pod of class ``c`` takes: pairs of resource index and amount."""
         return self._charges[c]
+
+    def counts_array(self, j: int) -> IntArray:
+        """Return the pods in each domain of counter ``j``, shape ``(T,)``."""
+        return np.asarray(self.counts[j], dtype=np.int64)
 
     def domains(self, domain_of: IntArray) -> Domains:
         """Return the domains of the key that gives each node the domain ``domain_of``."""

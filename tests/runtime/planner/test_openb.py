@@ -99,6 +99,7 @@ def test_traces_without_the_optional_columns_are_read(tmp_path: Path) -> None:
         ("p9,1,1,1,0", "gpu_milli", "0"),
         (",1,1,0,0", "name", "''"),
         ("a/b,1,1,0,0", "name", "'a/b'"),
+        ("a\x1b[31m,1,1,0,0", "name", r"'a\x1b[31m'"),
         ("p9,1,1", "row", "3 cells"),
         ("p9,1,1,0,0,LS", "row", "6 cells"),
     ],

@@ -152,6 +152,18 @@ def test_unknown_fields_null_fields_and_unknown_kinds_are_passed_over(tmp_path: 
     assert not inputs.rejected
 
 
+@pytest.mark.parametrize("kind", ["List", "PodList", "DeploymentList"])
+def test_a_list_in_a_list_is_not_lost_without_a_word(tmp_path: Path, kind: str) -> None:
+    """No client writes one, but nodes and pods in it must not just be missing."""
+    inner = {"apiVersion": "v1", "kind": kind, "items": [pod("web-0")]}
+    for file in (tmp_path / "cluster.json", tmp_path / "cluster.yaml"):
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("a"), inner]})
+        file.write_text(text, encoding="utf-8")
+        (rejected,) = read([file]).rejected
+        assert (rejected.field, rejected.found) == ("kind", "a list in a list")
+        assert rejected.object == f"{kind} (document 1, items[1])"
+
+
 def test_one_odd_object_does_not_sink_the_list(tmp_path: Path) -> None:
     """Three objects, one with a list where a mapping should be: two usable, one line."""
     odd = pod("odd")

@@ -61,7 +61,11 @@ class CapacityFilter:
         return BoundFilter(one, many, many)
 
     def reasons(self, c: int) -> list[NodeReason]:
-        """Return which nodes lack what; a request beyond the whole node cannot be freed."""
+        """Return which nodes lack what.
+
+        Evictions could help where enough room is taken by pods that run already; what the plan
+        itself has placed stays.
+        """
         problem = self._state.problem
         found: list[NodeReason] = []
         for r, amount in self._state.charges(c):
@@ -70,7 +74,7 @@ class CapacityFilter:
             short = self._state.free[r] < amount
             if r in self._judged:
                 short &= self._judged[r]
-            never = problem.capacity[:, r] < amount
+            never = self._state.free[r] + problem.used[:, r] < amount
             for mask, could_help in ((short & ~never, True), (short & never, False)):
                 if mask.any():
                     found.append((mask, message, could_help))

@@ -148,7 +148,7 @@ class CardFilter:
         return tuple(share for _, share in fitting[: request.count])
 
     def reasons(self, c: int) -> list[NodeReason]:
-        """Return the nodes whose cards do not serve; those that are in use could be freed."""
+        """Return the nodes whose cards do not serve; what runs already could be evicted."""
         request = self._state.problem.snapshot.classes[c].cards
         bound = self.bind(c)
         if bound is None:
@@ -156,13 +156,13 @@ class CardFilter:
         if isinstance(request, InvalidCardRequest):
             return [(~bound.many(None), request.message, False)]
         refused = ~bound.many(None)
-        could_serve = self.need(c).enough(self._capacity(), None)
+        could_serve = self.need(c).enough(self._without_bound_pods(), None)
         message = "Insufficient gpu devices"
         return [(refused & could_serve, message, True), (refused & ~could_serve, message, False)]
 
-    def _capacity(self) -> IntArray:
-        """Return what each card slot could give if nothing ran there, shape ``(3, N, K)``."""
+    def _without_bound_pods(self) -> IntArray:
+        """Return what each card slot could give if no pod had run before, shape ``(3, N, K)``."""
         cards = self._state.problem.snapshot.cards
-        capacity = np.zeros_like(self._state.card_free)
-        capacity[:, cards.node, np.array(self._state.card_slot, dtype=np.int64)] = cards.capacity.T
-        return capacity
+        room = self._state.card_free.copy()
+        room[:, cards.node, np.array(self._state.card_slot, dtype=np.int64)] += cards.used.T
+        return room

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from operator import and_
+
 import numpy as np
 
 from koordopt.models.arrays import BoolArray
 from koordopt.models.rules import pod_affinity
 from koordopt.models.rules.pod_affinity import ClassAffinity
+from koordopt.solvers.heuristics.domains import Domains
 from koordopt.solvers.heuristics.plugins import NodeReason
 from koordopt.solvers.heuristics.state import PlacementState
 
@@ -53,6 +56,25 @@ class PodAffinityFilter:
             mask = empty if mask is None else mask & empty
         return mask
 
+    def domains(self, c: int) -> list[Domains]:
+        """Return the domains that class ``c`` is judged by."""
+        counters = self._state.problem.affinity[c].affinity + self._forbidden_to(c)
+        return [self._state.domains_of[j] for j in counters]
+
+    def verdict(self, c: int) -> list[bool]:
+        """Return what ``mask`` says, by domain; for classes judged by one key."""
+        own, state = self._state.problem.affinity[c], self._state
+        found: list[bool] = []
+        for j in own.affinity:  # one: there is one counter a key
+            found = [count > 0 for count in state.counts[j]]
+            if own.is_own_match and not any(found):
+                found = [True] * len(found)
+            found = found[: state.domains_of[j].count]
+        for j in self._forbidden_to(c):
+            empty = [count == 0 for count in state.counts[j][: state.domains_of[j].count]]
+            found = list(map(and_, found, empty)) if found else empty
+        return [*found, not own.affinity]
+
     def _forbidden_to(self, c: int) -> tuple[int, ...]:
         """Return the counters that must be 0 for class ``c``."""
         forbidden = self._forbidden.get(c)
@@ -63,7 +85,7 @@ class PodAffinityFilter:
     def _is_first(self, own: ClassAffinity) -> bool:
         """Return whether the pod starts its group, and so needs the labels alone."""
         counts = self._state.counts
-        return own.is_own_match and not any(counts[j].any() for j in own.affinity)
+        return own.is_own_match and not any(np.any(counts[j]) for j in own.affinity)
 
     def _accompanied(self, own: ClassAffinity) -> BoolArray:
         """Return the nodes whose domains hold the required pods, shape ``(N,)``."""
@@ -71,7 +93,7 @@ class PodAffinityFilter:
         is_first = self._is_first(own)
         mask: BoolArray | None = None
         for j in own.affinity:
-            counts = state.counts[j]
+            counts = state.counts_array(j)
             verdict = np.ones(len(counts), dtype=np.bool_) if is_first else counts > 0
             passes = state.domains_of[j].over(verdict, without=False)
             mask = passes if mask is None else mask & passes
@@ -79,7 +101,7 @@ class PodAffinityFilter:
 
     def _empty(self, j: int) -> BoolArray:
         """Return the nodes in whose domain counter ``j`` is 0, or that have no domain."""
-        return self._state.domains_of[j].over(self._state.counts[j] == 0, without=True)
+        return self._state.domains_of[j].over(self._state.counts_array(j) == 0, without=True)
 
     def _all_empty(self, counters: tuple[int, ...]) -> BoolArray:
         mask = np.ones(len(self._state.problem.capacity), dtype=np.bool_)

@@ -36,9 +36,13 @@ class PortFilter:
         return BoundFilter(one, many)
 
     def reasons(self, c: int) -> list[NodeReason]:
-        """Return the nodes whose ports are taken; they are free again when a pod leaves."""
+        """Return the nodes whose ports are taken; by pods that ran before they could be freed."""
         bound = self.bind(c)
         if bound is None:
             return []
         message = "node(s) didn't have free ports for the requested pod ports"
-        return [(~bound.many(None), message, True)]
+        taken = ~bound.many(None)
+        conflicts = list(self._state.problem.ports.conflicts[c])
+        planned = self._state.port_use[conflicts] > self._state.problem.ports.use[conflicts]
+        for_good = planned.any(axis=0)
+        return [(taken & ~for_good, message, True), (taken & for_good, message, False)]

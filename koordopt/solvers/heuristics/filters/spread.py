@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import and_
 
 import numpy as np
 
@@ -61,6 +62,20 @@ class SpreadFilter:
                 return False
         return True
 
+    def domains(self, c: int) -> list[Domains]:
+        """Return the domains that class ``c`` is judged by."""
+        return [gate.domains for gate in self._of_class(c)]
+
+    def verdict(self, c: int) -> list[bool]:
+        """Return what ``mask`` says, by domain; for classes judged by one key."""
+        found: list[bool] = []
+        for gate in self._of_class(c):
+            j, most, size = gate.limit.counter, self._most(gate), gate.domains.count
+            counts = [0] * size if j is None else self._state.counts[j][:size]
+            passes = [count <= most for count in counts]
+            found = list(map(and_, found, passes)) if found else passes
+        return [*found, False]
+
     def mask(self, c: int) -> BoolArray | None:
         """Return the nodes that class ``c`` may use now, ``(N,)``; None without constraints."""
         mask: BoolArray | None = None
@@ -83,7 +98,7 @@ class SpreadFilter:
         if j is None:
             verdict = np.full(gate.domains.count, most >= 0)
         else:
-            verdict = self._state.counts[j] <= most
+            verdict = self._state.counts_array(j) <= most
         return gate.domains.over(verdict, without=False)
 
     def _most(self, gate: _Gate) -> int:
@@ -96,8 +111,9 @@ class SpreadFilter:
             if j is not None and len(limit.eligible) >= max(1, term.min_domains):
                 counts = state.counts[j]
                 if len(limit.eligible) < len(counts):
-                    counts = counts[limit.eligible]
-                lowest = int(counts.min())
+                    lowest = int(state.counts_array(j)[limit.eligible].min())
+                else:
+                    lowest = min(counts) if isinstance(counts, list) else int(counts.min())
             gate.most = term.max_skew + lowest - limit.self_match
             gate.seen = version
         return gate.most

@@ -9,7 +9,7 @@ import numpy as np
 from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, SHIFT_ARRAY, share_up, shares
-from koordopt.solvers.heuristics.plugins import BoundScore
+from koordopt.solvers.heuristics.plugins import BEST, BoundScore
 from koordopt.solvers.heuristics.profile import Strategy
 from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf
 from koordopt.solvers.heuristics.state import PlacementState
@@ -43,6 +43,7 @@ class AllocationScore:
     """
 
     name = "NodeResourcesFit"
+    best = BEST
 
     def __init__(
         self,

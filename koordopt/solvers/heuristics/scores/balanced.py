@@ -10,7 +10,7 @@ import numpy as np
 from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
 from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
-from koordopt.solvers.heuristics.plugins import BoundScore
+from koordopt.solvers.heuristics.plugins import BEST, BoundScore
 from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf
 from koordopt.solvers.heuristics.state import PlacementState
 
@@ -38,6 +38,7 @@ class BalancedScore:
     """
 
     name = "NodeResourcesBalancedAllocation"
+    best = BEST
 
     def __init__(self, state: PlacementState, resources: Sequence[str]) -> None:
         self._uses = [UseOf(state, name, with_defaults=False) for name in resources]

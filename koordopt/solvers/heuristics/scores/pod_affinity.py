@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
 from koordopt.models.arrays import BoolArray, IntArray
-from koordopt.solvers.heuristics.domains import FEW
+from koordopt.solvers.heuristics.domains import FEW, Domains
 from koordopt.solvers.heuristics.state import PlacementState
 
 
@@ -37,17 +38,13 @@ class PodAffinityScore:
         if not preferred:
             return None
         domains = state.domains_of[preferred[0][0]]
-        if domains.count <= FEW and all(state.domains_of[j] is domains for j, _ in preferred):
+        if domains.count <= FEW and all(each is domains for each in self.domains(c)):
             # One key with few domains: they say it all.
-            raw = [0] * (domains.count + 1)  # the last for nodes without a domain
-            for j, weight in preferred:
-                for d, count in enumerate(state.counts[j].tolist()):
-                    raw[d] += weight * count
-            share = _shares(raw, domains.of_nodes(feasible).tolist())
-            return None if share is None else domains.scores_over(share)
+            share = self.shares(self.values(c), domains.of_nodes(feasible).tolist())
+            return None if share is None else domains.scores_over(tuple(share))
         total = np.zeros(len(feasible), dtype=np.int64)
         for j, weight in preferred:
-            by_domain = np.append(weight * state.counts[j], 0)
+            by_domain = np.append(weight * state.counts_array(j), 0)
             total += by_domain.take(state.domains_of[j].domain_of, mode="wrap")
         among = total[feasible]
         least, largest = (int(among.min()), int(among.max())) if len(among) else (0, 0)
@@ -57,17 +54,31 @@ class PodAffinityScore:
         parts = (total - least) / (largest - least)
         return np.where(feasible, 100.0 * parts, 0.0).astype(np.int64)
 
+    def domains(self, c: int) -> list[Domains]:
+        """Return the domains that class ``c`` is judged by."""
+        return [self._state.domains_of[j] for j, _ in self._state.problem.affinity[c].preferred]
 
-def _shares(raw: Sequence[int], among: Sequence[bool]) -> tuple[int, ...] | None:
-    """Return what is above the least of ``among``, in hundredths of their range; None without one.
+    def values(self, c: int) -> list[int]:
+        """Return the sum of each domain, the last for none; for classes judged by one key."""
+        state, preferred = self._state, self._state.problem.affinity[c].preferred
+        found = [0] * (state.domains_of[preferred[0][0]].count + 1)
+        for j, weight in preferred:
+            for d, count in enumerate(state.counts[j][: len(found) - 1]):
+                found[d] += weight * count
+        return found
 
-    The same operations on floats as for all nodes; those not ``among`` get 0.
-    """
-    values = [value for value, counts in zip(raw, among, strict=True) if counts]
-    least, largest = min(values, default=0), max(values, default=0)
-    if least == largest:
-        return None
-    return tuple(
-        int(100.0 * ((value - least) / (largest - least))) if counts else 0
-        for value, counts in zip(raw, among, strict=True)
-    )
+    @staticmethod
+    def shares(values: Sequence[int], among: Sequence[bool]) -> list[int] | None:
+        """Return the score of each domain; None where all ``among`` get the same.
+
+        The same operations on floats as for all nodes; domains not ``among`` get 0.
+        """
+        chosen = list(compress(values, among))
+        least, largest = min(chosen, default=0), max(chosen, default=0)
+        if least == largest:
+            return None
+        width = largest - least
+        return [
+            int(100.0 * ((value - least) / width)) if counts else 0
+            for value, counts in zip(values, among, strict=True)
+        ]

@@ -69,6 +69,6 @@ class SpreadScore:
         surplus = wish.term.max_skew - 1
         if wish.counter is None:
             return np.full(len(judged), float(surplus))
-        counts = self._state.counts[wish.counter][domains].astype(np.float64)
+        counts = self._state.counts_array(wish.counter)[domains].astype(np.float64)
         part: FloatArray = counts * math.log(count + 2) + surplus
         return part
