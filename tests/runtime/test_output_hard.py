@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from koordopt.runtime.planner.inputs import UnreadableInput
-from koordopt.runtime.planner.reader import read
+from koordopt.runtime.planner.reading.inputs import UnreadableInput
+from koordopt.runtime.planner.reading.reader import read
 from tests.runtime.conftest import Run, Write
 from tests.runtime.manifests import node, pod
 

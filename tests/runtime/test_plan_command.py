@@ -10,8 +10,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from koordopt.runtime.planner.display.tables import MOST_ROWS, Page, plan_text
 from koordopt.runtime.planner.session import Session, Sources
-from koordopt.runtime.planner.tables import MOST_ROWS, Page, plan_text
 from tests.runtime.conftest import Run, Write
 from tests.runtime.manifests import as_list, device, member, node, pod, pod_group
 

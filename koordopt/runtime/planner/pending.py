@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from koordopt.errors import InvalidInputError
-from koordopt.runtime.planner.owners import TEMPLATE_HASH
+from koordopt.runtime.planner.controllers.owners import TEMPLATE_HASH
 from koordopt.runtime.planner.session import Session, Solved
 from koordopt.solvers.explain import Explainer
 

@@ -17,10 +17,10 @@ from koordopt.models.result import LevelValue, Placement
 from koordopt.models.rules.device import CardRequest, CardShare
 from koordopt.models.verify import verify
 from koordopt.models.violation import Violation
-from koordopt.runtime.planner.files import Source, contents
-from koordopt.runtime.planner.inputs import UnreadableInput
-from koordopt.runtime.planner.jsontext import read_json
-from koordopt.runtime.planner.yamltext import read_yaml
+from koordopt.runtime.planner.reading.files import Source, contents
+from koordopt.runtime.planner.reading.inputs import UnreadableInput
+from koordopt.runtime.planner.reading.jsontext import read_json
+from koordopt.runtime.planner.reading.yamltext import read_yaml
 
 RULE: Final = "plan"
 """Rule of violations that concern the plan as such."""

@@ -16,11 +16,11 @@ from koordopt.models.plan import Plan
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.result import SolveResult
 from koordopt.models.snapshot import ClusterSnapshot, SnapshotSettings
-from koordopt.runtime.planner.files import DEFAULT_MAX_INPUT, Source
-from koordopt.runtime.planner.inputs import Inputs
-from koordopt.runtime.planner.openb import read_openb
-from koordopt.runtime.planner.reader import read
-from koordopt.runtime.planner.workloads import complete
+from koordopt.runtime.planner.controllers.workloads import complete
+from koordopt.runtime.planner.reading.files import DEFAULT_MAX_INPUT, Source
+from koordopt.runtime.planner.reading.inputs import Inputs
+from koordopt.runtime.planner.reading.openb import read_openb
+from koordopt.runtime.planner.reading.reader import read
 from koordopt.runtime.settings import SchedulerSettings, read_settings
 from koordopt.solvers.solve import solve
 

@@ -193,6 +193,8 @@ def card_values(mix: ExpectedPods) -> Ints:
         while taken[free] >= 0:
             pattern[taken[free]] += 1
             free -= int(shares[taken[free]])
+        if (patterns == pattern).all(axis=0).any():  # it pays by the solver's tolerance alone
+            return _integers(value)
         patterns = np.hstack([patterns, pattern])
 
 
@@ -339,7 +341,7 @@ def _slot_prices(nodes: NodeCards, ahead: Outlook, demand: Floats) -> Ints:
 def _model_prices(mix: ExpectedPods, asked: Floats, idle: Floats) -> Ints:
     """Give the dual prices of a transport of the asked thousandths to the models, in eighths."""
     groups, of_group = np.unique(mix.models[mix.count > 0], axis=0, return_inverse=True)
-    if groups.all():
+    if groups.all() or not groups.any():
         return np.zeros(idle.size, dtype=np.int64)
     wanted = np.bincount(of_group, weights=asked[mix.count > 0])
     group, model = np.nonzero(groups)

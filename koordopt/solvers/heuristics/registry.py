@@ -116,7 +116,9 @@ def _local_scores(
     scores = _weighted(of_cards, profile)
     for score, _ in scores:
         if isinstance(score, OpportunityScore):
-            resources = tuple((SilentOnCards(each, score, state), weight) for each, weight in resources)
+            resources = tuple(
+                (SilentOnCards(each, score, state), weight) for each, weight in resources
+            )
     return resources + scores
 
 

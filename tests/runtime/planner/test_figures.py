@@ -1,6 +1,6 @@
 """The figures that tables and reports show."""
 
-from koordopt.runtime.planner import figures
+from koordopt.runtime.planner.display import figures
 from koordopt.solvers.solve import solve
 from tests.builders import GIB, make_device, make_node, make_pod, make_problem
 

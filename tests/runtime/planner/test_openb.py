@@ -6,8 +6,8 @@ import pytest
 
 from koordopt.models.api import keys
 from koordopt.models.api.requests import pod_requests
-from koordopt.runtime.planner.inputs import Inputs, UnreadableInput
-from koordopt.runtime.planner.openb import POD_SLOTS, read_openb
+from koordopt.runtime.planner.reading.inputs import Inputs, UnreadableInput
+from koordopt.runtime.planner.reading.openb import POD_SLOTS, read_openb
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,64000,262144,2,P100\n"
 PODS = (

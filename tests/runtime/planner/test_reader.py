@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from koordopt.errors import InvalidInputError
-from koordopt.runtime.planner.inputs import Inputs, UnreadableInput
-from koordopt.runtime.planner.reader import read
-from koordopt.runtime.planner.yamltext import read_yaml, resolve_plain
+from koordopt.runtime.planner.reading.inputs import Inputs, UnreadableInput
+from koordopt.runtime.planner.reading.reader import read
+from koordopt.runtime.planner.reading.yamltext import read_yaml, resolve_plain
 from tests.runtime.planner.manifests import node, pod, workload, write
 
 POD_YAML = """\

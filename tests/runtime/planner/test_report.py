@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from koordopt.errors import InvalidInputError
-from koordopt.runtime.planner import report
-from koordopt.runtime.planner.report import check_report, render
-from koordopt.runtime.planner.report.charts import MOST_LABELS, heat_map
+from koordopt.runtime.planner.display import report
+from koordopt.runtime.planner.display.report import check_report, render
+from koordopt.runtime.planner.display.report.charts import MOST_LABELS, heat_map
 from koordopt.runtime.planner.session import Session, Sources
 
 VOID = {"meta", "link", "br", "input"}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from koordopt.models.api.core import Pod
-from koordopt.runtime.planner.inputs import Inputs
-from koordopt.runtime.planner.reader import read
-from koordopt.runtime.planner.workloads import complete
+from koordopt.runtime.planner.controllers.workloads import complete
+from koordopt.runtime.planner.reading.inputs import Inputs
+from koordopt.runtime.planner.reading.reader import read
 from tests.runtime.planner.manifests import node, owned, pod, workload, write
 
 

@@ -67,8 +67,9 @@ def test_scores_are_the_costs_below_a_fixed_origin():
         np.zeros(2, dtype=np.int64),
     )
     pipeline = Pipeline(problem, ALONE)
-    prices = scarcity(NodeCards(np.array([8000, 8000]), half.memory, half.cards | 1000, half.model),
-                      ahead)
+    prices = scarcity(
+        NodeCards(np.array([8000, 8000]), half.memory, half.cards | 1000, half.model), ahead
+    )
     pipeline.place(pod_index(problem, "p"), 1)
     bound = plugin_of(pipeline).bind(class_index(problem, "p"))
     cost, _ = opportunity_cost(half, CardRequest(1000, 0, 1, 500), ahead, prices)
@@ -177,4 +178,4 @@ def test_without_cards_or_requests_for_them_all_is_as_without_the_plugin():
     unasked = Pipeline(cluster(*plain))
     assert plugin_of(unasked).bind(0) is None
     bound = unasked.plugins.local_scores[0][0].bind(0)
-    assert bound.many(None).tolist() == [84, 84]
+    assert bound.many(None).tolist() == [92, 92]

@@ -45,8 +45,8 @@ def explain(
       0  done
       2  the input or the words are wrong
     """  # noqa: D301 - \b keeps the lines of a paragraph apart
-    from koordopt.runtime.planner import output as out
     from koordopt.runtime.planner import pending
+    from koordopt.runtime.planner.display import stdout as out
     from koordopt.runtime.planner.session import Session, Sources, parse_size
     from koordopt.solvers.solve import DEFAULT_POLICY
 
@@ -57,7 +57,7 @@ def explain(
     wanted = solved.result.unplaced if name is None else pending.pods_named(session, name)
     shown = pending.explanations(solved, wanted)
     if output is Format.TABLE:
-        from koordopt.runtime.planner.tables import explain_text
+        from koordopt.runtime.planner.display.tables import explain_text
 
         out.print_remarks(session.warnings, session.inputs.rejected)
         out.write(explain_text(shown))

@@ -64,25 +64,25 @@ def plan(
       3  something outside failed
     """  # noqa: D301 - \b keeps the lines of a paragraph apart
     # What takes long to load is loaded only now, so that --help is quick.
-    from koordopt.runtime.planner import output as out
+    from koordopt.runtime.planner.display import stdout as out
     from koordopt.runtime.planner.session import Session, Sources, parse_size
     from koordopt.solvers.solve import check_policy
 
     check_policy(policy)
     if report is not None:
-        from koordopt.runtime.planner.report import check_report
+        from koordopt.runtime.planner.display.report import check_report
 
         check_report(report)
     sources = Sources(tuple(clusters or ()), demo, nodes, pods, parse_size(max_input))
     session = Session.open(sources, config, profile)
     solved = session.solve(policy)
     if report is not None:
-        from koordopt.runtime.planner.report import write_report
+        from koordopt.runtime.planner.display.report import write_report
 
         with session.stopwatch.phase("report_s"):
             write_report(solved, report)
     if output is Format.TABLE:
-        from koordopt.runtime.planner.tables import plan_text
+        from koordopt.runtime.planner.display.tables import plan_text
 
         out.print_remarks(session.warnings, session.inputs.rejected)
         out.write(plan_text(solved))

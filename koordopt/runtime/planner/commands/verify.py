@@ -47,7 +47,7 @@ def verify(
       1  a rule is broken
       2  the input or the words are wrong
     """  # noqa: D301 - \b keeps the lines of a paragraph apart
-    from koordopt.runtime.planner import output as out
+    from koordopt.runtime.planner.display import stdout as out
     from koordopt.runtime.planner.planfile import judge, read_plan
     from koordopt.runtime.planner.session import Session, Sources, parse_size
 
@@ -57,7 +57,7 @@ def verify(
     session = Session.open(sources, config, profile)
     violations, levels = judge(session.problem, planned)
     if output is Format.TABLE:
-        from koordopt.runtime.planner.tables import verify_text
+        from koordopt.runtime.planner.display.tables import verify_text
 
         out.print_remarks(session.warnings, session.inputs.rejected)
         out.write(verify_text(violations, levels))

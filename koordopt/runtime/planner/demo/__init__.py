@@ -2,9 +2,9 @@
 
 from importlib.resources import as_file, files
 
-from koordopt.runtime.planner.inputs import Inputs
-from koordopt.runtime.planner.reader import read
-from koordopt.runtime.planner.workloads import complete
+from koordopt.runtime.planner.controllers.workloads import complete
+from koordopt.runtime.planner.reading.inputs import Inputs
+from koordopt.runtime.planner.reading.reader import read
 
 
 def read_demo() -> Inputs:

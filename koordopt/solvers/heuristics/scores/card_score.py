@@ -89,9 +89,7 @@ class CardView:
             return None
         # Which nodes a class without cards may use says nothing about cards.
         on_cards = [problem.masks.eligible(c) for c in classes[count > 0].tolist()]
-        kinds, model = np.unique(
-            np.array(on_cards)[:, self.has_cards], axis=1, return_inverse=True
-        )
+        kinds, model = np.unique(np.array(on_cards)[:, self.has_cards], axis=1, return_inverse=True)
         self._model[self.has_cards] = model.reshape(-1)
         models = np.ones((len(classes), kinds.shape[1]), dtype=np.bool_)
         models[count > 0] = kinds

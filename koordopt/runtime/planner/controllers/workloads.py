@@ -11,17 +11,20 @@ from types import MappingProxyType
 from typing import Final
 
 from koordopt.models.api.core import Pod
-from koordopt.runtime.planner.daemons import daemon_set_pods
-from koordopt.runtime.planner.inputs import Inputs, Rejected, Workload, object_label
-from koordopt.runtime.planner.jobs import job_pods
-from koordopt.runtime.planner.owners import Owners
-from koordopt.runtime.planner.priorities import PriorityClasses, UnknownPriorityClassError
-from koordopt.runtime.planner.replicas import (
+from koordopt.runtime.planner.controllers.daemons import daemon_set_pods
+from koordopt.runtime.planner.controllers.jobs import job_pods
+from koordopt.runtime.planner.controllers.owners import Owners
+from koordopt.runtime.planner.controllers.priorities import (
+    PriorityClasses,
+    UnknownPriorityClassError,
+)
+from koordopt.runtime.planner.controllers.replicas import (
     deployment_pods,
     replica_set_pods,
     stateful_set_pods,
 )
-from koordopt.runtime.planner.templates import UnusableWorkloadError
+from koordopt.runtime.planner.controllers.templates import UnusableWorkloadError
+from koordopt.runtime.planner.reading.inputs import Inputs, Rejected, Workload, object_label
 
 _CLASS_FIELD: Final = "spec.priorityClassName"
 _CLASS_EXPECTED: Final = "the name of a PriorityClass in the input"

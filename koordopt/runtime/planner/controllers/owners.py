@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from koordopt.models.api.core import Node, ObjectMeta, Pod
-from koordopt.runtime.planner.inputs import Inputs, Workload
+from koordopt.runtime.planner.reading.inputs import Inputs, Workload
 
 TEMPLATE_HASH = "pod-template-hash"
 """Label by which a Deployment tells the pods of its revisions apart."""

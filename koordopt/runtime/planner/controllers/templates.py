@@ -9,7 +9,7 @@ import msgspec
 from koordopt.models.api.core import OwnerReference, Pod
 from koordopt.models.api.decode import decode
 from koordopt.models.api.faults import ObjectError, shown
-from koordopt.runtime.planner.inputs import Workload, short_hash
+from koordopt.runtime.planner.reading.inputs import Workload, short_hash
 
 _INT32_MAX: Final = 2**31 - 1
 _MAX_GENERATED_PREFIX: Final = 58

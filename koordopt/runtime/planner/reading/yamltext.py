@@ -25,7 +25,7 @@ from yaml.events import (
 
 from koordopt.errors import InvalidInputError
 from koordopt.models.api.faults import shown
-from koordopt.runtime.planner.documents import Document, with_list_kind
+from koordopt.runtime.planner.reading.documents import Document, with_list_kind
 
 MAX_DEPTH: Final = 100
 """Levels of nesting; a pod needs about twelve."""

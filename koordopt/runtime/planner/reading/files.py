@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NoReturn
 
-from koordopt.runtime.planner.inputs import UnreadableInput
+from koordopt.runtime.planner.reading.inputs import UnreadableInput
 
 DEFAULT_MAX_INPUT: Final = 2**30
 """Bytes that all inputs together may have."""

@@ -7,15 +7,15 @@ from itertools import islice
 from typing import Final
 
 from koordopt.models.api.core import OwnerReference, Pod
-from koordopt.runtime.planner.inputs import Workload, short_hash
-from koordopt.runtime.planner.owners import TEMPLATE_HASH, Owners
-from koordopt.runtime.planner.templates import (
+from koordopt.runtime.planner.controllers.owners import TEMPLATE_HASH, Owners
+from koordopt.runtime.planner.controllers.templates import (
     Template,
     count,
     generated_names,
     mapping,
     owner_of,
 )
+from koordopt.runtime.planner.reading.inputs import Workload, short_hash
 
 _REVISION: Final = "deployment.kubernetes.io/revision"
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")

@@ -14,9 +14,9 @@ from typing import Any, Final
 from koordopt.errors import InvalidInputError
 from koordopt.models.api.decode import decode, is_supported
 from koordopt.models.api.faults import ObjectError, shown
-from koordopt.runtime.planner.documents import Document
-from koordopt.runtime.planner.files import DEFAULT_MAX_INPUT, Source, contents
-from koordopt.runtime.planner.inputs import (
+from koordopt.runtime.planner.reading.documents import Document
+from koordopt.runtime.planner.reading.files import DEFAULT_MAX_INPUT, Source, contents
+from koordopt.runtime.planner.reading.inputs import (
     Found,
     Inputs,
     Rejected,
@@ -26,8 +26,8 @@ from koordopt.runtime.planner.inputs import (
     object_label,
     short_hash,
 )
-from koordopt.runtime.planner.jsontext import read_json
-from koordopt.runtime.planner.yamltext import read_yaml
+from koordopt.runtime.planner.reading.jsontext import read_json
+from koordopt.runtime.planner.reading.yamltext import read_yaml
 
 WORKLOAD_GROUPS: Final[Mapping[str, str]] = {
     "Deployment": "apps",

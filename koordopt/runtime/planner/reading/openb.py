@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 from koordopt.models.api import keys
 from koordopt.models.api.decode import decode
 from koordopt.models.api.faults import ObjectError, shown
-from koordopt.runtime.planner.files import DEFAULT_MAX_INPUT, contents
-from koordopt.runtime.planner.inputs import (
+from koordopt.runtime.planner.reading.files import DEFAULT_MAX_INPUT, contents
+from koordopt.runtime.planner.reading.inputs import (
     Found,
     Inputs,
     Rejected,

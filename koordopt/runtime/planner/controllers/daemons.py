@@ -18,9 +18,9 @@ from koordopt.models.api.core import (
 )
 from koordopt.models.api.selectors import NAME_FIELD, compile_node_selector
 from koordopt.models.rules.taint import HARD_EFFECTS, is_tolerated
-from koordopt.runtime.planner.inputs import Workload
-from koordopt.runtime.planner.owners import Owners
-from koordopt.runtime.planner.templates import Template, generated_names, owner_of
+from koordopt.runtime.planner.controllers.owners import Owners
+from koordopt.runtime.planner.controllers.templates import Template, generated_names, owner_of
+from koordopt.runtime.planner.reading.inputs import Workload
 
 _CONDITION: Final = "node.kubernetes.io/"
 DAEMON_TOLERATIONS: Final = (

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from koordopt.errors import InvalidInputError
-from koordopt.runtime.planner.documents import Document, with_list_kind
+from koordopt.runtime.planner.reading.documents import Document, with_list_kind
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _BYTE: Final = re.compile(r" \(byte (\d+)\)$")

@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from koordopt.runtime.planner.formats import Format, printable
-from koordopt.runtime.planner.inputs import Rejected
+from koordopt.runtime.planner.reading.inputs import Rejected
 
 BROKEN_PIPE = 141
 """Exit status of a program whose reader went away, as shells report it."""

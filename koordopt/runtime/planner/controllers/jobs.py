@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from koordopt.models.api.core import Pod
 from koordopt.models.api.faults import shown
-from koordopt.runtime.planner.inputs import Workload
-from koordopt.runtime.planner.owners import Owners
-from koordopt.runtime.planner.templates import (
+from koordopt.runtime.planner.controllers.owners import Owners
+from koordopt.runtime.planner.controllers.templates import (
     Template,
     UnusableWorkloadError,
     count,
@@ -17,6 +16,7 @@ from koordopt.runtime.planner.templates import (
     mapping,
     owner_of,
 )
+from koordopt.runtime.planner.reading.inputs import Workload
 
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 """Label and annotation with the index of a pod of an indexed Job."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 from koordopt.errors import InvalidInputError
 from koordopt.models.plan import Bind
 from koordopt.models.units import format_amount
-from koordopt.runtime.planner.figures import Gauge, counts, gauges, waiting_groups
+from koordopt.runtime.planner.display.figures import Gauge, counts, gauges, waiting_groups
+from koordopt.runtime.planner.display.report.charts import heat_map
 from koordopt.runtime.planner.formats import printable
-from koordopt.runtime.planner.report.charts import heat_map
 from koordopt.runtime.planner.session import Solved
 
 _NEEDS: Final = ("jinja2", "plotly")
@@ -63,7 +63,7 @@ def render(solved: Solved) -> str:
         undefined=StrictUndefined,
         finalize=_on_one_line,
     )
-    source = files("koordopt.runtime.planner.report").joinpath("page.html.j2")
+    source = files("koordopt.runtime.planner.display.report").joinpath("page.html.j2")
     template = environment.from_string(source.read_text(encoding="utf-8"))
     return template.render(_content(solved), plotly_js=get_plotlyjs())
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from koordopt.models.result import LevelValue
 from koordopt.models.rules.device import WHOLE
 from koordopt.models.violation import Violation
-from koordopt.runtime.planner.figures import (
+from koordopt.runtime.planner.display.figures import (
     Gauge,
     PlacedGroup,
     WaitingGroup,
