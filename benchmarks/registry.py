@@ -158,7 +158,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     for benchmark in (
         Benchmark(
             "openb",
-            "share of a production cluster's GPUs allocated as work arrives",
+            "share of a production cluster's GPUs allocated as work arrives, default profile",
             "benchmarks.quality.openb",
             data="openb",
         ),

@@ -41,6 +41,15 @@ def skip_aliases(
     return True if isinstance(obj, GenericAlias) else None
 
 
+def drop_terminal_blocks(
+    app: Sphinx, what: str, name: str, obj: Any, options: object, lines: list[str]
+) -> None:
+    """Cut the help of a command where its blocks for the terminal begin."""
+    if "\b" in lines:
+        del lines[lines.index("\b") :]
+
+
 def setup(app: Sphinx) -> None:
     """Connect what autodoc leaves out."""
     app.connect("autodoc-skip-member", skip_aliases)
+    app.connect("autodoc-process-docstring", drop_terminal_blocks)

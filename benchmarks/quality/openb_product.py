@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from koordopt.models.api.crds import Device
 from koordopt.models.api.decode import decode
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.snapshot import ClusterObjects, ClusterSnapshot
-from koordopt.solvers.heuristics.fragmentation import WHOLE_CARD, CardRequest, Ints
+from koordopt.solvers.heuristics.fragmentation import Bools, CardRequest, Ints
 from koordopt.solvers.heuristics.greedy import Greedy
 from koordopt.solvers.heuristics.profile import Profile
 from koordopt.solvers.heuristics.units import single
@@ -39,13 +39,11 @@ def online_problem(trace: Trace, order: Ints, node_order: Ints) -> PlacementProb
     node_order
         The canonical order of the nodes, a permutation of the trace's.
     """
-    nodes: list[Node] = []
-    devices: list[Device] = []
-    for position, row in enumerate(node_order.tolist()):
-        nodes.append(decode(_node(trace, position, row)))
-        devices.append(decode(_device(trace, position, row)))
-    pods: list[Pod] = [
-        decode(_pod(trace, position, trace.requests[number]))
+    places = list(enumerate(node_order.tolist()))
+    nodes = [cast(Node, decode(_node(trace, position, row))) for position, row in places]
+    devices = [cast(Device, decode(_device(trace, position, row))) for position, row in places]
+    pods = [
+        cast(Pod, decode(_pod(trace, position, trace.requests[number])))
         for position, number in enumerate(order.tolist())
     ]
     objects = ClusterObjects(nodes=nodes, pods=pods, devices=devices)
@@ -124,7 +122,7 @@ def _pod(trace: Trace, position: int, request: CardRequest) -> dict[str, Any]:
     }
 
 
-def _models(trace: Trace, allowed: Any) -> Iterator[str]:
+def _models(trace: Trace, allowed: Bools) -> Iterator[str]:
     return (name for name, is_allowed in zip(trace.models, allowed, strict=True) if is_allowed)
 
 

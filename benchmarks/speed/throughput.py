@@ -19,23 +19,62 @@ from typing import Final, Literal
 import numpy as np
 
 from benchmarks.registry import Aim, Row, Size, Spread
-from benchmarks.speed.instances import ARRIVALS, RULES, Arrival, Instance, Rules, arrivals
+from benchmarks.speed.instances import ARRIVALS, Arrival, Instance, Rules, arrivals
 from koordopt.models.problem.placement import PlacementProblem
 from koordopt.models.snapshot import ClusterSnapshot
 from koordopt.solvers.heuristics.greedy import Greedy, solve
 from koordopt.solvers.heuristics.pipeline import ClassRow, Pipeline
+from koordopt.solvers.heuristics.profile import DEFAULT_WEIGHTS, Profile
+from koordopt.solvers.heuristics.scores.fragmentation import FragmentationScore
+from koordopt.solvers.heuristics.scores.opportunity import OpportunityScore
 from koordopt.solvers.heuristics.units import Unit, units_of
 
 BASELINE: Final = "without caches"
 ROUNDS: Final = 5
-_AIMS: Final[Mapping[Rules, tuple[float, float]]] = {
-    "basic": (75_000, 25_000),
-    "spread": (45_000, 15_000),
-    "affinity": (45_000, 15_000),
-    "gangs": (45_000, 15_000),
-    "devices": (5_000, 5_000),
-}
-"""Decisions a second in runs and interleaved, at 5,000 nodes."""
+_UNPRICED: Final = Profile(
+    weights={
+        name: weight
+        for name, weight in DEFAULT_WEIGHTS.items()
+        if name not in {FragmentationScore.name, OpportunityScore.name}
+    }
+)
+"""The default profile without koordopt's own scores of cards."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of cluster, and the profile that schedules it.
+
+    Attributes
+    ----------
+    name
+        Name in the report.
+    rules
+        What every pod asks for.
+    profile
+        What is scored.
+    aims
+        Decisions a second in runs and interleaved, at 5,000 nodes; None where none is set.
+    """
+
+    name: str
+    rules: Rules
+    profile: Profile
+    aims: tuple[float, float] | None
+
+
+_DEFAULT: Final = Profile()
+_KINDS: Final = (
+    _Kind("basic", "basic", _DEFAULT, (75_000, 25_000)),
+    _Kind("spread", "spread", _DEFAULT, (45_000, 15_000)),
+    _Kind("affinity", "affinity", _DEFAULT, (45_000, 15_000)),
+    _Kind("gangs", "gangs", _DEFAULT, (45_000, 15_000)),
+    _Kind("devices", "devices", _UNPRICED, (5_000, 5_000)),
+    # Prices look at every expected class for each node that changed; no aim is set for them.
+    _Kind("devices, priced", "devices", _DEFAULT, None),
+)
+CASES: Final = tuple(kind.name for kind in _KINDS)
+"""Names of the kinds of clusters that are timed."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +140,11 @@ def run(size: Size, seeds: int | None = None) -> list[Row]:
     plan = _PLANS[size]
     rows: list[Row] = []
     for nodes, pods, card_pods in plan.clusters:
-        for rules in RULES:
-            count = card_pods if rules == "devices" else pods
-            instance = Instance(nodes, count, rules, classes=plan.classes)
+        for kind in _KINDS:
+            count = card_pods if kind.rules == "devices" else pods
+            instance = Instance(nodes, count, kind.rules, classes=plan.classes)
             has_aim = size == "full" and nodes == plan.clusters[-1][0]
-            rows += _cluster_rows(instance, plan, seeds or 1, has_aim=has_aim)
+            rows += _cluster_rows(kind, instance, plan, seeds or 1, has_aim=has_aim)
     return rows + _beside_rows(plan)
 
 
@@ -115,6 +154,8 @@ class _Case:
 
     Attributes
     ----------
+    profile
+        What is scored.
     prepared_s
         Seconds for snapshot and problem, from decoded objects.
     rows_s
@@ -123,11 +164,14 @@ class _Case:
 
     problem: PlacementProblem
     units: list[Unit]
+    profile: Profile
     prepared_s: float
     rows_s: float = 0.0
 
     @classmethod
-    def of(cls, instance: Instance, known: _Case | None = None) -> _Case:
+    def of(
+        cls, instance: Instance, profile: Profile = _DEFAULT, known: _Case | None = None
+    ) -> _Case:
         """Return the case of ``instance``; ``known`` is one of the same cluster, if there is."""
         if known is None:
             objects = instance.objects()
@@ -138,12 +182,14 @@ class _Case:
             problem, prepared_s = known.problem, known.prepared_s
         unit_of = {p: unit for unit in units_of(problem) for p in unit.pods}
         order = dict.fromkeys(unit_of[p] for p in arrivals(problem, instance))
-        return cls(problem, list(order), prepared_s)
+        return cls(problem, list(order), profile, prepared_s)
 
-    def greedy(self, pipeline: Callable[[PlacementProblem], Pipeline] = Pipeline) -> Greedy:
+    def greedy(
+        self, pipeline: Callable[[PlacementProblem, Profile], Pipeline] = Pipeline
+    ) -> Greedy:
         """Return a scheduler that has met every class but placed nothing."""
-        greedy = Greedy(self.problem)
-        greedy.pipeline = pipeline(self.problem)
+        greedy = Greedy(self.problem, self.profile)
+        greedy.pipeline = pipeline(self.problem, self.profile)
         start = time.perf_counter()
         for c in np.unique(self.problem.snapshot.pods.class_of[self.problem.pending]).tolist():
             greedy.pipeline.best_node(c)
@@ -166,7 +212,9 @@ def _first(units: Sequence[Unit], pods: int) -> list[Unit]:
     return list(units[: int(np.searchsorted(total, pods)) + 1])
 
 
-def _cluster_rows(instance: Instance, plan: _Plan, seeds: int, *, has_aim: bool) -> list[Row]:
+def _cluster_rows(
+    kind: _Kind, instance: Instance, plan: _Plan, seeds: int, *, has_aim: bool
+) -> list[Row]:
     """Return the rows of one cluster size and rule: both arrivals, setup and whole solve."""
     found: list[_Figures] = []
     prepared, first_rows, solved = [], [], []
@@ -175,20 +223,20 @@ def _cluster_rows(instance: Instance, plan: _Plan, seeds: int, *, has_aim: bool)
         for arrival in ARRIVALS:
             drawn = replace(instance, arrival=arrival, seed=seed)
             # Who belongs to which gang depends on the arrival; all else does not.
-            case = _Case.of(drawn, None if instance.rules == "gangs" else known)
+            case = _Case.of(drawn, kind.profile, None if kind.rules == "gangs" else known)
             known = case
             found.append(_figures(arrival, case, plan))
             first_rows.append(case.rows_s)
         assert known is not None  # there are two arrivals
         prepared.append(known.prepared_s)
         start = time.perf_counter()
-        solve(known.problem)
+        solve(known.problem, kind.profile)
         solved.append(instance.pods / (time.perf_counter() - start))
-    name = f"{instance.nodes} nodes/{instance.rules}"
+    name = f"{instance.nodes} nodes/{kind.name}"
     rows = []
     for k, arrival in enumerate(ARRIVALS):
         figures = [entry for entry in found if entry.arrival == arrival]
-        aim = Aim(">=", _AIMS[instance.rules][k]) if has_aim else None
+        aim = Aim(">=", kind.aims[k]) if has_aim and kind.aims is not None else None
         rows += _decision_rows(f"{name}/{arrival}", figures, aim)
     return [
         *rows,

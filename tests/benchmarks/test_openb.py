@@ -5,11 +5,15 @@ import pytest
 
 from benchmarks.quality.openb import run
 from benchmarks.quality.openb_bound import allocation_bound
-from benchmarks.quality.openb_online import Cluster, run_online
-from benchmarks.quality.openb_policies import BASELINES, FirstOfBest, best_fit, ours, packing
+from benchmarks.quality.openb_online import Cluster, Policy, _ScoreRow, run_online
+from benchmarks.quality.openb_policies import BASELINES, FirstOfBest, best_fit, packing
+from benchmarks.quality.openb_product import online_problem, place_online
 from benchmarks.quality.openb_trace import POINTS, Trace, arrivals
 from datasets.fetch import destination
-from koordopt.solvers.heuristics.fragmentation import CardRequest, NodeCards
+from koordopt.models.verify import verify
+from koordopt.solvers.heuristics.fragmentation import CardRequest, Ints, NodeCards
+from koordopt.solvers.heuristics.greedy import Greedy
+from koordopt.solvers.heuristics.units import single
 
 POLICIES = ["ours", *BASELINES]
 
@@ -35,7 +39,13 @@ def small_trace(seed: int = 0) -> Trace:
 
 
 def policy(name: str, trace: Trace) -> FirstOfBest:
-    return ours(trace) if name == "ours" else BASELINES[name](trace, 7)
+    return BASELINES[name](trace, 7)
+
+
+def run_league(name: str, trace: Trace, order: Ints) -> Ints:
+    if name == "ours":
+        return place_online(trace, order, online_problem(trace, order, np.arange(12)))
+    return run_online(trace, order, np.arange(12), policy(name, trace))
 
 
 def test_arrivals_ask_for_the_load_and_no_more_than_one_pod_beyond() -> None:
@@ -50,13 +60,13 @@ def test_arrivals_ask_for_the_load_and_no_more_than_one_pod_beyond() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_policy_passes_the_bound(name: str, seed: int) -> None:
     trace = small_trace(seed)
-    placed = run_online(trace, arrivals(trace, seed), np.arange(12), policy(name, trace))
+    placed = run_league(name, trace, arrivals(trace, seed))
     at_full = POINTS.index(100)
     assert 0 < placed[at_full] <= allocation_bound(trace, arrivals(trace, seed, 100)) + 1e-3
     assert (np.diff(placed) >= 0).all()
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", BASELINES)
 def test_no_policy_overfills_a_node(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     placed = Cluster.place
 
@@ -73,15 +83,54 @@ def test_no_policy_overfills_a_node(name: str, monkeypatch: pytest.MonkeyPatch) 
     run_online(trace, arrivals(trace, 5), np.arange(12), policy(name, trace))
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name != "Random"])
-def test_scores_repaired_node_by_node_decide_as_scores_made_anew(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "Random"])
+def test_scores_repaired_node_by_node_decide_as_scores_made_anew(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trace = small_trace()
     order = arrivals(trace, 4)
     repaired = run_online(trace, order, np.arange(12), policy(name, trace))
-    anew = policy(name, trace)
-    looked = anew.refresh
-    anew.refresh = lambda cluster, position: looked(cluster, position) or True  # type: ignore[method-assign]
-    assert run_online(trace, order, np.arange(12), anew).tolist() == repaired.tolist()
+    kept = _ScoreRow.repair
+
+    def repair_all(row: _ScoreRow, cluster: Cluster, policy: Policy) -> None:
+        row._seen = None
+        kept(row, cluster, policy)
+
+    monkeypatch.setattr(_ScoreRow, "repair", repair_all)
+    anew = run_online(trace, order, np.arange(12), policy(name, trace))
+    assert anew.tolist() == repaired.tolist()
+
+
+def test_the_cluster_that_koordopt_sees_is_that_of_the_trace() -> None:
+    """Nodes in the league's order with their cards and models, and pods in order of arrival."""
+    trace = small_trace()
+    order, node_order = arrivals(trace, 5), np.random.default_rng(1).permutation(12)
+    problem = online_problem(trace, order, node_order)
+    snapshot, nodes = problem.snapshot, trace.nodes.rows(node_order)
+    axis = snapshot.resource_index
+    assert problem.capacity[:, axis["cpu"]].tolist() == nodes.cpu.tolist()
+    assert problem.capacity[:, axis["memory"]].tolist() == (nodes.memory << 20).tolist()
+    cards = np.bincount(snapshot.cards.node, minlength=12)
+    assert cards.tolist() == (nodes.cards > 0).sum(axis=1).tolist()
+    for p, number in zip(problem.pending.tolist(), order.tolist(), strict=True):
+        request, c = trace.requests[number], int(snapshot.pods.class_of[p])
+        cls = snapshot.classes[c]
+        found = 0 if cls.cards is None else cls.cards.count * (cls.cards.share or 0)
+        assert (cls.request["cpu"], found) == (request.cpu, request.count * request.share)
+        models = np.ones(2, dtype=np.bool_) if request.models is None else request.models
+        assert problem.masks.eligible(c).tolist() == models[nodes.model].tolist()
+
+
+def test_what_koordopt_places_is_a_valid_plan() -> None:
+    trace = small_trace()
+    order = arrivals(trace, 5)
+    problem = online_problem(trace, order, np.arange(12))
+    greedy = Greedy(problem)
+    for p in problem.pending.tolist():
+        greedy.place_unit(single(problem, p))
+    assert verify(problem, greedy.placement()) == []
+    asked = trace.asked[order][greedy.placement().pod].sum()
+    assert place_online(trace, order, problem)[-1] == asked
 
 
 def test_the_bound_counts_cards_cut_by_patterns() -> None:

@@ -4,6 +4,7 @@ import copy
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from koordopt.models.snapshot import ClusterObjects, ClusterSnapshot
 from koordopt.models.verify import verify
 from koordopt.solvers.heuristics.greedy import Greedy, solve
 from koordopt.solvers.heuristics.pipeline import Pipeline
+from koordopt.solvers.heuristics.scores import opportunity
 from koordopt.solvers.heuristics.units import units_of
 from tests.builders import make_node, make_pod
 from tests.properties.clusters import clusters
@@ -77,9 +79,19 @@ def everything(greedy):
 
 
 @settings(max_examples=60)
-@given(problems, st.integers(0, 6), st.integers(0, 12))
-def test_taking_placements_back_restores_everything(problem, first, then):
-    """Arrays, counters, cards, quotas and score rows, after failed gangs as after singles."""
+@given(problems, st.integers(0, 6), st.integers(0, 12), st.sampled_from((1, 2, 64)))
+def test_taking_placements_back_restores_everything(problem, first, then, price):
+    """Arrays, counters, cards, quotas and score rows, after failed gangs as after singles.
+
+    And the prices of cards, which are looked at after every ``price`` placements.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opportunity, "PLACEMENTS_PER_PRICE", price)
+        take_back(problem, first, then)
+
+
+def take_back(problem, first, then):
+    """Place ``first`` units and then others, take those back, and compare."""
     greedy = Greedy(problem)
     units = sorted(units_of(problem), key=lambda unit: unit.order)
     for unit in units[:first]:

@@ -60,6 +60,15 @@ def test_the_profile_is_the_first_or_the_one_named(write: Write) -> None:
         ({"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}}, {"NodeAffinity": 0}),
         (
             {
+                "score": {
+                    "disabled": [{"name": "OpportunityCost"}],
+                    "enabled": [{"name": "ExpectedFragmentation", "weight": 10}],
+                }
+            },
+            {"OpportunityCost": 0, "ExpectedFragmentation": 10},
+        ),
+        (
+            {
                 "multiPoint": {"enabled": [{"name": "NodeAffinity", "weight": 9}]},
                 "score": {"enabled": [{"name": "NodeAffinity", "weight": 4}]},
             },

@@ -39,8 +39,8 @@ class DomainScore(Protocol):
     def values(self, c: int) -> list[int]:
         """Return what tells the domains apart, the last for nodes without one."""
 
-    def shares(self, values: Sequence[int], among: Sequence[bool]) -> list[int] | None:
-        """Return the score of each domain; None where all ``among`` get the same."""
+    def points(self, values: Sequence[int]) -> list[int] | None:
+        """Return the scores of domains by their ``values``; None where all get the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +95,17 @@ class ByDomain:
         if not is_filtered and self._may_tell_apart(allowed):
             return UNDECIDED
         domains = self.domains
-        is_open = [allowed[domain] for domain in domains.of_part]
-        if not self.scores or not is_filtered:
-            if all(is_open):
-                return _argmax(row, 0, len(row))
-            if is_open.count(True) == 1:
-                return _argmax(row, *domains.parts[is_open.index(True)])
-        tops = np.maximum.reduceat(row, domains.starts).tolist()
-        totals = [top if usable else 0 for top, usable in zip(tops, is_open, strict=True)]
-        if self.scores and is_filtered:
+        totals: list[int] = np.maximum.reduceat(row, domains.starts).tolist()
+        for k, domain in enumerate(domains.of_part):
+            if not allowed[domain]:
+                totals[k] = 0
+        if is_filtered and self.scores:
             self._add_scores(totals)
         best = max(totals)
-        return _argmax(row, *domains.parts[totals.index(best)]) if best > 0 else -1
+        if best <= 0:
+            return -1
+        start, end = domains.parts[totals.index(best)]
+        return start + int(row[start:end].argmax())
 
     def _may_tell_apart(self, allowed: Sequence[bool]) -> bool:
         """Return whether scores tell apart domains that are ``allowed``, if all are feasible."""
@@ -117,19 +116,13 @@ class ByDomain:
     def _add_scores(self, totals: list[int]) -> None:
         """Add the scores to the best of each part, where one is feasible."""
         of_part = self.domains.of_part
-        among = [False] * (self.domains.count + 1)
-        for domain, total in zip(of_part, totals, strict=True):
-            if total:
-                among[domain] = True
         for plugin, weight in self.scores:
-            shares = plugin.shares(plugin.values(self.c), among)
-            if shares is not None:
-                for k, domain in enumerate(of_part):
-                    if totals[k]:
-                        totals[k] += weight * shares[domain]
-
-
-def _argmax(row: NDArray[np.signedinteger[Any]], start: int, end: int) -> int:
-    """Return the first of the best nodes from ``start`` to ``end``; -1 where all are refused."""
-    n = start + int(row[start:end].argmax())
-    return n if row.item(n) > 0 else -1
+            values, feasible, known = plugin.values(self.c), [], []
+            for k, total in enumerate(totals):
+                if total:
+                    feasible.append(k)
+                    known.append(values[of_part[k]])
+            points = plugin.points(known)
+            if points is not None:
+                for k, each in zip(feasible, points, strict=True):
+                    totals[k] += weight * each

@@ -81,7 +81,8 @@ class ChangeLog:
     def track(self, values: NDArray[Scalar]) -> Track[Scalar]:
         """Return a track that starts with ``values``, shape ``(N,)`` or ``(N, K)``."""
         track = Track(values, len(self._nodes))
-        self._tracks.append(track)
+        if values.size:
+            self._tracks.append(track)
         return track
 
     def note(self, n: int) -> None:

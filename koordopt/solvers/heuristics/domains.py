@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -46,8 +47,8 @@ class Domains:
         self.of_part: list[int] = []
         self.parts: list[tuple[int, int]] = []
         if len(self.starts) <= FEW:
-            ends = [*self.starts[1:].tolist(), len(domain_of)]
-            self.parts += zip(self.starts.tolist(), ends, strict=True)
+            bounds = [*self.starts.tolist(), len(domain_of)]
+            self.parts += pairwise(bounds)
             self.of_part += self._domain_at.tolist()
 
     def over(self, verdict: BoolArray, *, without: bool) -> BoolArray:

@@ -13,8 +13,9 @@ machine.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ WHOLE_CARD = 1000
 """Thousandths in a card."""
 
 MAX_SCORE = 100
+_MOST_CELLS = 1 << 22  # of a table of weights: 32 MB
 _ROWS_AT_ONCE = 1024  # bounds the (rows, cards, shapes) temporaries to a few MB
 
 
@@ -114,7 +116,7 @@ class CardRequest:
         return self.count == 1 and self.share < WHOLE_CARD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExpectedPods:
     """Classes of pods that are expected to arrive, each with its weight.
 
@@ -134,13 +136,10 @@ class ExpectedPods:
     share: Ints
     models: Bools
     weight: Ints
-    # Classes of one share and count ("shape") find the same cards usable. The weight of those
-    # whose CPU, memory and model fit is read from a table, by model, CPU rank and memory rank.
+    # Classes of one share and count ("shape") find the same cards usable.
     shape_share: Ints = field(init=False)
     shape_count: Ints = field(init=False)
-    _cpu_steps: Ints = field(init=False)
-    _memory_steps: Ints = field(init=False)
-    _weight_table: Ints = field(init=False)
+    _weight_by_shape: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         size = self.cpu.shape
@@ -160,20 +159,11 @@ class ExpectedPods:
             axis=0,
             return_inverse=True,
         )
-        cpu_steps, cpu_rank = np.unique(self.cpu[with_cards], return_inverse=True)
-        memory_steps, memory_rank = np.unique(self.memory[with_cards], return_inverse=True)
-        models = self.models.shape[1]
-        table = np.zeros(
-            (models, cpu_steps.size + 1, memory_steps.size + 1, shapes.shape[0]), dtype=np.int64
-        )
-        for model in range(models):
-            weight = self.weight[with_cards] * self.models[with_cards, model]
-            np.add.at(table[model], (cpu_rank + 1, memory_rank + 1, of_shape), weight)
+        by_shape = np.zeros((self.cpu.size, shapes.shape[0]), dtype=np.int64)
+        by_shape[with_cards, of_shape] = self.weight[with_cards]
         object.__setattr__(self, "shape_share", shapes[:, 0])
         object.__setattr__(self, "shape_count", shapes[:, 1])
-        object.__setattr__(self, "_cpu_steps", cpu_steps)
-        object.__setattr__(self, "_memory_steps", memory_steps)
-        object.__setattr__(self, "_weight_table", table.cumsum(axis=1).cumsum(axis=2))
+        object.__setattr__(self, "_weight_by_shape", by_shape)
 
     @property
     def total_weight(self) -> int:
@@ -182,9 +172,37 @@ class ExpectedPods:
 
     def weight_that_fits(self, cpu: Ints, memory: Ints, model: Ints) -> Ints:
         """Give the weight of the classes whose CPU, memory and model fit, ``(n, shapes)``."""
+        if self._table is None:
+            able = (cpu[:, None] >= self.cpu) & (memory[:, None] >= self.memory)
+            able &= self.models.T[model]
+            return able @ self._weight_by_shape
         cpu_rank = np.searchsorted(self._cpu_steps, cpu, side="right")
         memory_rank = np.searchsorted(self._memory_steps, memory, side="right")
-        return self._weight_table[model, cpu_rank, memory_rank]
+        return self._table[model, cpu_rank, memory_rank]
+
+    @cached_property
+    def _cpu_steps(self) -> Ints:
+        return np.unique(self.cpu[self.count > 0])
+
+    @cached_property
+    def _memory_steps(self) -> Ints:
+        return np.unique(self.memory[self.count > 0])
+
+    @cached_property
+    def _table(self) -> Ints | None:
+        """What fits by model, CPU rank, memory rank and shape; None where it would be too large."""
+        steps = (self._cpu_steps.size + 1, self._memory_steps.size + 1)
+        size = (self.models.shape[1], *steps, self.shape_share.size)
+        if math.prod(size) > _MOST_CELLS:
+            return None
+        on_cards = np.flatnonzero(self.count > 0)
+        cpu_rank = np.searchsorted(self._cpu_steps, self.cpu[on_cards]) + 1
+        memory_rank = np.searchsorted(self._memory_steps, self.memory[on_cards]) + 1
+        table = np.zeros(size, dtype=np.int64)
+        for model in range(size[0]):
+            weight = self._weight_by_shape[on_cards] * self.models[on_cards, model][:, None]
+            np.add.at(table[model], (cpu_rank, memory_rank), weight)
+        return table.cumsum(axis=1).cumsum(axis=2)
 
 
 def most_frequent(pods: ExpectedPods, percent: int, *, with_memory: bool = True) -> ExpectedPods:

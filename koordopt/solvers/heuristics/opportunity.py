@@ -275,19 +275,23 @@ def _steps(rise: Ints, spoilt: Ints, weight: int) -> Ints:
 
 def _stranding_rise(nodes: NodeCards, request: CardRequest, ahead: Outlook) -> Ints:
     """Give by how many thousandths the capacity grows that CPU will run out before, ``(n,)``."""
-    idle = nodes.cards.sum(axis=1)
-    left = np.maximum(idle - request.count * request.share, 0)
-    after = _stranded(left, nodes.cpu - request.cpu, ahead)
-    return after - _stranded(idle, nodes.cpu, ahead)
+    size = nodes.cpu.size
+    idle, cpu = np.empty((2, size), dtype=np.int64), np.empty((2, size), dtype=np.int64)
+    idle[0], cpu[0] = nodes.cards.sum(axis=1), nodes.cpu
+    idle[1] = np.maximum(idle[0] - request.count * request.share, 0)
+    cpu[1] = cpu[0] - request.cpu
+    before, after = _stranded(idle, cpu, ahead)
+    rise: Ints = after - before
+    return rise
 
 
 def _stranded(idle: Ints, cpu: Ints, ahead: Outlook) -> Ints:
-    """Give the idle thousandths that the node's CPU is expected not to serve, ``(n,)``."""
+    """Give the idle thousandths that the node's CPU is expected not to serve, shaped as given."""
     missing = ahead.cpu_need[idle] - cpu
     spread = ahead.cpu_spread[idle]
     # Rounded to the nearest step of z; beyond the table the excess is 0, or all that is missing.
     z = (-2 * missing * _Z_SCALE + spread) // (2 * spread)
-    inside = np.clip(z + _Z_MOST * _Z_SCALE, 0, ahead.shortfall.size - 1)
+    inside = np.minimum(np.maximum(z + _Z_MOST * _Z_SCALE, 0), ahead.shortfall.size - 1)
     excess = np.where(z < -_Z_MOST * _Z_SCALE, missing, (ahead.shortfall[inside] * spread) >> 16)
     stranded: Ints = np.minimum(excess * WHOLE_CARD // ahead.cpu_per_card, idle)
     return stranded

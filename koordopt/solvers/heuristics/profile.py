@@ -20,7 +20,7 @@ DEFAULT_WEIGHTS: Mapping[str, int] = MappingProxyType(
         "NodeResourcesFit": 1,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
-        "OpportunityCost": 10,
+        "OpportunityCost": 100,
         "ExpectedFragmentation": 0,
     }
 )

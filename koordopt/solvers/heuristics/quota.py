@@ -90,6 +90,7 @@ class QuotaUse:
         self._request = problem.request
         self._kinds: list[Kind] = list(zip(self._class_of, self._quota_of, self._firm, strict=True))
         self._accounts: dict[Kind, _Account] = {}
+        self._account_of: list[_Account | None] = [None] * len(self._kinds)
         if arrays is None:
             return
         self._counts = arrays.counted
@@ -115,10 +116,13 @@ class QuotaUse:
         return self._account(p).charges
 
     def _account(self, p: int) -> _Account:
-        kind = self._kinds[p]
-        account = self._accounts.get(kind)
+        account = self._account_of[p]
         if account is None:
-            account = self._accounts[kind] = self._open(*kind)
+            kind = self._kinds[p]
+            account = self._accounts.get(kind)
+            if account is None:
+                account = self._accounts[kind] = self._open(*kind)
+            self._account_of[p] = account
         return account
 
     def _open(self, c: int, own: int, firm: bool) -> _Account:
@@ -146,7 +150,7 @@ class QuotaUse:
         """Return the first quota without room for pod ``p``, its own first; None for none."""
         if not self.is_active:
             return None
-        account = self._accounts.get(self._kinds[p]) or self._account(p)
+        account = self._account_of[p] or self._account(p)
         for k, (used, r, most) in enumerate(account.checks):
             if used[r] > most:
                 return self._short(p, account.limits[k])
@@ -168,7 +172,7 @@ class QuotaUse:
         """Count pod ``p`` in its quota and every ancestor; ``sign`` -1 takes it back."""
         if not self.is_active:
             return
-        charges, sums, _, _ = self._accounts.get(self._kinds[p]) or self._account(p)
+        charges, sums, _, _ = self._account_of[p] or self._account(p)
         for used in sums:
             for r, amount in charges:
                 used[r] += sign * amount

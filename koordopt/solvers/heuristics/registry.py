@@ -26,7 +26,7 @@ from koordopt.solvers.heuristics.scores.card_score import CardScore
 from koordopt.solvers.heuristics.scores.fragmentation import FragmentationScore
 from koordopt.solvers.heuristics.scores.images import ImageScore
 from koordopt.solvers.heuristics.scores.normalised import NodeAffinityScore, TaintScore
-from koordopt.solvers.heuristics.scores.opportunity import OpportunityScore, SilentOnCards
+from koordopt.solvers.heuristics.scores.opportunity import OpportunityScore
 from koordopt.solvers.heuristics.scores.pod_affinity import PodAffinityScore
 from koordopt.solvers.heuristics.scores.spread import SpreadScore
 from koordopt.solvers.heuristics.state import PlacementState
@@ -77,7 +77,8 @@ def plugins_for(state: PlacementState, profile: Profile) -> Plugins:
         fixed_score=_fixed_score(state, profile),
         fixed_weight=profile.weights.get(ImageScore.name, 0),
         choose_cards=_card_chooser(cards, [score for score, _ in local_scores]),
-        refreshers=tuple(score.refresh for score, _ in local_scores),
+        # Scores that read the same numbers bring them up to date together.
+        refreshers=tuple(dict.fromkeys(score.refresh for score, _ in local_scores)),
     )
 
 
@@ -98,28 +99,20 @@ def _weighted(
 def _local_scores(
     state: PlacementState, profile: Profile, cards: CardFilter
 ) -> tuple[tuple[LocalScore, int], ...]:
-    of_resources: dict[str, Callable[[], LocalScore]] = {
+    builders: dict[str, Callable[[], LocalScore]] = {
         AllocationScore.name: lambda: AllocationScore(
             state, profile.fit_strategy, profile.fit_resources, profile.shape
         ),
         BalancedScore.name: lambda: BalancedScore(
-            state, [name for name, _ in profile.balanced_resources]
+            state,
+            [name for name, _ in profile.balanced_resources],
+            is_free=profile.fit_strategy == "LeastAllocated",
         ),
     }
-    of_cards: dict[str, Callable[[], LocalScore]] = {
-        FragmentationScore.name: lambda: FragmentationScore(state, cards),
-        OpportunityScore.name: lambda: OpportunityScore(state, cards),
-    }
-    resources = _weighted(of_resources, profile)
-    if not cards.has_cards.any():
-        return resources
-    scores = _weighted(of_cards, profile)
-    for score, _ in scores:
-        if isinstance(score, OpportunityScore):
-            resources = tuple(
-                (SilentOnCards(each, score, state), weight) for each, weight in resources
-            )
-    return resources + scores
+    if cards.has_cards.any():
+        builders[FragmentationScore.name] = lambda: FragmentationScore(state, cards)
+        builders[OpportunityScore.name] = lambda: OpportunityScore(state, cards)
+    return _weighted(builders, profile)
 
 
 def _global_scores(state: PlacementState, profile: Profile) -> tuple[tuple[GlobalScore, int], ...]:

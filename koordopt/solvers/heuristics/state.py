@@ -67,8 +67,12 @@ class PlacementState:
         The domains of each counter's key.
     port_use
         Pods that use each host port of the problem's ``ports``, by port and node.
+    derived
+        What scores keep in common, by what tells it apart.
+    card_room
+        What each card can still give: a track of shape ``(N, 3, K)`` for up to ``K`` cards a node.
     card_free
-        What each card can still give, shape ``(3, N, K)`` for up to ``K`` cards a node.
+        The same by amount, shape ``(3, N, K)``.
     """
 
     def __init__(self, problem: PlacementProblem) -> None:
@@ -86,9 +90,12 @@ class PlacementState:
         self._domains: dict[bytes, Domains] = {}
         self._shapes: dict[tuple[str, ...], Shapes] = {}
         self.domains_of = [self.domains(counter.domain_of) for counter in problem.counters.counters]
+        self.derived: dict[object, object] = {}
         self.placed: list[tuple[int, int]] = []
         self.cards_of: dict[int, tuple[CardShare, ...]] = {}
-        self.card_slot, self.card_free = _card_room(problem)
+        self.card_slot, room = _card_room(problem)
+        self.card_room = self.changes.track(room)
+        self.card_free: IntArray = self.card_room.now.transpose(1, 0, 2)
         self.port_use = problem.ports.use.copy()
         self._charges = [
             tuple((r, int(v)) for r, v in enumerate(row) if v) for row in problem.request
@@ -194,16 +201,16 @@ def _counted(problem: PlacementProblem) -> list[tuple[tuple[int, list[int]], ...
 
 
 def _card_room(problem: PlacementProblem) -> tuple[list[int], IntArray]:
-    """Return the slot of each card on its node, and what all cards can give, ``(3, N, K)``.
+    """Return the slot of each card on its node, and what all cards can give, ``(N, 3, K)``.
 
     Slots without a card have nothing to give.
     """
     cards = problem.snapshot.cards
     sizes = [len(cards.on_node(n)) for n in range(len(problem.capacity))]
-    room = np.zeros((3, len(sizes), max(sizes, default=0)), dtype=np.int64)
+    room = np.zeros((len(sizes), 3, max(sizes, default=0)), dtype=np.int64)
     slots = [0] * len(cards)
     for n in range(len(sizes)):
         for slot, d in enumerate(cards.on_node(n)):
             slots[d] = slot
-            room[:, n, slot] = cards.capacity[d] - cards.used[d]
+            room[n, :, slot] = cards.capacity[d] - cards.used[d]
     return slots, room

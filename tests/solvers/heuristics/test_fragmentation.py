@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from koordopt.errors import InvalidInputError
+from koordopt.solvers.heuristics import fragmentation as module
 from koordopt.solvers.heuristics.fragmentation import (
     CardRequest,
     ExpectedPods,
@@ -236,3 +237,20 @@ def test_chunks_give_what_single_nodes_give() -> None:
     for row in (0, 1023, 1024, 1499):
         alone = placement_delta(nodes.rows(integers([row])), request_, mix)
         assert (delta[row], card[row]) == (alone[0][0], alone[1][0])
+
+
+def test_weights_are_the_same_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for mixes of so many distinct requests that the table would be too large."""
+    random = np.random.default_rng(5)
+    count = random.integers(0, 3, 30)
+    share = np.where(count == 1, random.integers(1, 11, 30) * 100, 1000) * (count > 0)
+    numbers = [random.integers(0, 9, 30) for _ in range(2)]
+    models = random.integers(0, 2, (30, 2)).astype(np.bool_)
+    nodes = [random.integers(0, 10, 50), random.integers(0, 10, 50), random.integers(0, 2, 50)]
+    weight = random.integers(1, 9, 30)
+    found = []
+    for cells in (module._MOST_CELLS, 0):
+        monkeypatch.setattr(module, "_MOST_CELLS", cells)
+        pods = ExpectedPods(numbers[0], numbers[1], count, share, models, weight)
+        found.append(pods.weight_that_fits(*nodes).tolist())
+    assert found[0] == found[1]

@@ -1,7 +1,8 @@
 """The opportunity cost as a plug-in: its scores, its cards, its prices, and who is silent."""
 
+from dataclasses import replace
+
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,9 +68,8 @@ def test_scores_are_the_costs_below_a_fixed_origin():
         np.zeros(2, dtype=np.int64),
     )
     pipeline = Pipeline(problem, ALONE)
-    prices = scarcity(
-        NodeCards(np.array([8000, 8000]), half.memory, half.cards | 1000, half.model), ahead
-    )
+    whole = replace(half, cpu=np.array([8000, 8000]), cards=np.full((2, 2), 1000))
+    prices = scarcity(whole, ahead)
     pipeline.place(pod_index(problem, "p"), 1)
     bound = plugin_of(pipeline).bind(class_index(problem, "p"))
     cost, _ = opportunity_cost(half, CardRequest(1000, 0, 1, 500), ahead, prices)
@@ -148,20 +148,19 @@ def test_prices_met_again_after_an_undo_are_new_ones(monkeypatch):
         pipeline.undo()
 
 
-@pytest.mark.parametrize("name", ["NodeResourcesFit", "NodeResourcesBalancedAllocation"])
-def test_scores_of_resources_are_silent_about_cards(name):
-    problem = cluster(*several(1, 2), make_pod("p", requests={"cpu": "1"}), plain=1)
-    pipeline = Pipeline(problem, Profile(weights={name: 1, "OpportunityCost": 1}))
-    (resources, _), _ = pipeline.plugins.local_scores
-    assert resources.bind(class_index(problem, "g1-00")) is None
-    found = resources.bind(class_index(problem, "p")).many(None)
-    assert found[:2].tolist() == [0, 0]
-    assert found[2] > 0
+def test_resources_decide_between_nodes_of_equal_cost_and_no_others():
+    """A pod without cards takes the fuller of the nodes without, rather than an empty one with."""
+    old = make_pod("old", node="plain0", requests={"cpu": "7"})
+    problem = cluster(*several(1, 4, "4"), make_pod("p", requests={"cpu": "1"}), old, plain=1)
+    for weights, best in (({}, "a"), ({"OpportunityCost": 100}, "plain0")):
+        pipeline = Pipeline(problem, Profile(weights={"NodeResourcesFit": 1, **weights}))
+        n = pipeline.best_node(class_index(problem, "p"))
+        assert problem.snapshot.nodes.names[n] == best
 
 
 def test_services_go_to_nodes_without_cards_and_spread_there():
     pods = [make_pod(f"p{k}", requests={"cpu": "1"}) for k in range(4)]
-    problem = cluster(*several(1, 2), *pods, plain=2)
+    problem = cluster(*several(1, 4, "4"), *pods, plain=2)
     pipeline = Pipeline(problem)
     found = []
     for k in range(4):

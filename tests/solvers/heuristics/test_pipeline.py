@@ -11,6 +11,7 @@ from koordopt.solvers.heuristics import pipeline as module
 from koordopt.solvers.heuristics.greedy import Greedy
 from koordopt.solvers.heuristics.pipeline import Pipeline
 from koordopt.solvers.heuristics.profile import DEFAULT_WEIGHTS, Profile
+from koordopt.solvers.heuristics.scores import opportunity
 from koordopt.solvers.heuristics.units import units_of
 from tests.builders import class_index, make_node, make_pod, make_problem
 from tests.strategies import problems
@@ -21,6 +22,7 @@ PROFILES = (
     Profile(fit_strategy="RequestedToCapacityRatio"),
     Profile(weights={**DEFAULT_WEIGHTS, "NodeResourcesFit": 1000, "InterPodAffinity": 700}),
     Profile(weights={"InterPodAffinity": 1}),
+    Profile(weights={"ExpectedFragmentation": 10, "NodeResourcesFit": 1}),
 )
 
 
@@ -41,15 +43,20 @@ def decisions(pipeline, pods):
     problems(most_nodes=6, most_pending=8),
     st.sampled_from(PROFILES),
     st.sampled_from((0, 2, module.FEW)),
+    st.sampled_from((1, 2, 64)),
 )
 @settings(max_examples=200)
-def test_decisions_are_those_of_a_pipeline_that_evaluates_all_nodes(problem, profile, few):
-    """With every plug-in and strategy, repairing one by one, from the log, or over all nodes."""
+def test_decisions_are_those_of_a_pipeline_that_evaluates_all_nodes(problem, profile, few, price):
+    """With every plug-in and strategy, repairing one by one, from the log, or over all nodes.
+
+    Prices of cards are looked at after every ``price`` placements.
+    """
     pods = [p for _ in range(2) for p in problem.pending.tolist()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FEW", few)
+        patch.setattr(opportunity, "PLACEMENTS_PER_PRICE", price)
         ours = decisions(Pipeline(problem, profile), pods)
-    assert ours == decisions(AfreshPipeline(problem, profile), pods)
+        assert ours == decisions(AfreshPipeline(problem, profile), pods)
 
 
 @pytest.mark.parametrize("rules", RULES)

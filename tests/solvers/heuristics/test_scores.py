@@ -33,6 +33,8 @@ def scores_of(problem, name, pod="p", feasible=None):
     elif pipeline.plugins.global_scores:
         ((plugin, _),) = pipeline.plugins.global_scores
         found = plugin.scores(c, pipeline.feasible(c) if feasible is None else feasible)
+    elif not pipeline.plugins.local_scores:
+        found = None
     else:
         ((plugin, _),) = pipeline.plugins.local_scores
         bound = plugin.bind(c)

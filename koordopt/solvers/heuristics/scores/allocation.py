@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
-from koordopt.solvers.heuristics.fixed import SHIFT, SHIFT_ARRAY, share_up, shares
+from koordopt.solvers.heuristics.fixed import SHIFT, SHIFT_ARRAY
 from koordopt.solvers.heuristics.plugins import BEST, BoundScore
 from koordopt.solvers.heuristics.profile import Strategy
-from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf
+from koordopt.solvers.heuristics.scores.shares import NATIVE, NodeShares
 from koordopt.solvers.heuristics.state import PlacementState
 
 _SHIFTS = [np.array(digits) for digits in range(64)]
@@ -52,73 +52,43 @@ class AllocationScore:
         resources: Sequence[tuple[str, int]],
         shape: Sequence[tuple[int, int]],
     ) -> None:
-        self._uses = [UseOf(state, name, with_defaults=True) for name, _ in resources]
+        names = [name for name, _ in resources]
         self._weights = [weight for _, weight in resources]
-        self._scores_free = strategy == "LeastAllocated"
+        self._shares = NodeShares.of(
+            state, names, with_defaults=True, is_free=strategy == "LeastAllocated"
+        )
         self._table = _by_utilisation(shape) if strategy == "RequestedToCapacityRatio" else None
-        shapes = state.shapes(tuple(use.resource for use in self._uses))
-        self._rows, self._row_of, self._row_list = shapes.rows, shapes.of_node, shapes.of_node_list
-        self._capacities = shapes.row_lists
-        columns = [
-            shares(self._scored(use.capacity, use.all_used()), use.capacity, up=True)
-            for use in self._uses
-        ]
-        self._share = state.changes.track(np.stack(columns, axis=1))
-        self._share_of: list[list[int]] = [column.tolist() for column in columns]
-        self._columns = [
-            (use.column, use.is_free is self._scores_free, share_of)
-            for use, share_of in zip(self._uses, self._share_of, strict=True)
-        ]
-        # Free room is never above its capacity nor use below 0, so one bound is enough.
-        self._bound = np.full_like(self._share.now, 0 if self._scores_free else 100)
-
-    def _scored(self, capacity: IntArray, used: IntArray) -> IntArray:
-        return capacity - used if self._scores_free else used
-
-    def refresh(self, n: int) -> None:
-        """Take note that the pods of node ``n`` changed."""
-        now, capacities = self._share.now, self._capacities[self._row_list[n]]
-        for k, (column, is_scored, share_of) in enumerate(self._columns):
-            capacity, amount = capacities[k], column[n]
-            share = share_up(amount if is_scored else capacity - amount, capacity)
-            share_of[n] = share
-            now[n, k] = share
+        self.refresh = self._shares.refresh
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where no resource has a say."""
+        shares = self._shares
         chosen = [
             k
-            for k, use in enumerate(self._uses)
+            for k, use in enumerate(shares.uses)
             if self._weights[k] > 0
             and (use.resource in NATIVE or use.asked(c) > 0)
             and use.capacity.any()
         ]
         if not chosen:
             return None
-        # What the pod adds, by distinct capacities; negative where free room is scored.
-        added = []
-        for k in chosen:
-            asked = shares(self._uses[k].asked(c), self._rows[:, k], up=not self._scores_free)
-            added.append(-asked if self._scores_free else asked)
         weights = np.array([self._weights[k] for k in chosen], dtype=np.int64)
-        offered = np.where(self._rows[:, chosen] > 0, weights, 0)
+        offered = np.where(shares.capacities[:, chosen] > 0, weights, 0)
         if self._table is not None:
-            return self._bind_shape(chosen, added, offered)
-        return self._bind_mean(chosen, added, offered)
+            return self._bind_shape(c, chosen, offered)
+        return self._bind_mean(c, chosen, offered)
 
-    def _bind_mean(self, chosen: list[int], added: list[IntArray], offered: IntArray) -> BoundScore:
+    def _bind_mean(self, c: int, chosen: list[int], offered: IntArray) -> BoundScore:
         """Return the weighted mean of the shares, over the resources that a node offers."""
-        row_of, row_list = self._row_of, self._row_list
-        share_of_all, bound = self._share, self._bound
-        limited: Callable[..., IntArray] = np.maximum if self._scores_free else np.minimum
-        columns = None if chosen == list(range(len(self._uses))) else chosen
-        plus_of = np.stack(added, axis=1)
+        row_of, row_list = self._shares.row_of, self._shares.row_list
+        after, added = self._shares.after(c), self._shares.added(c)
+        columns = None if len(chosen) == added.shape[1] else chosen
         totals = np.maximum(offered.sum(axis=1), 1)
         same_total = int(totals[0]) if (totals == totals[0]).all() else 0
         weights = list(np.ascontiguousarray(offered.T))
         fixed = [int(w[0]) if (w == w[0]).all() else None for w in weights]
         singles = [
-            (self._share_of[k], added[i].tolist(), weights[i].tolist())
+            (self._shares.of_node[k], added[:, k].tolist(), weights[i].tolist())
             for i, k in enumerate(chosen)
         ]
         total_list: list[int] = totals.tolist()
@@ -133,34 +103,29 @@ class AllocationScore:
             return score // total_list[row]
 
         def many(where: Where) -> IntArray:
-            rows = row_of.of(where)
-            parts = plus_of.take(rows, axis=0)
-            shares_now = share_of_all.of(where)
-            parts += shares_now if columns is None else shares_now[:, columns]
-            parts >>= SHIFT_ARRAY
-            limited(parts, bound[: len(parts), : len(weights)], out=parts)
+            parts = after(where)
+            parts = (parts if columns is None else parts[:, columns]) >> SHIFT_ARRAY
             for i, same in enumerate(fixed):
                 if same is None:
-                    parts[:, i] *= weights[i].take(rows)
+                    parts[:, i] *= weights[i].take(row_of.of(where))
                 elif same != 1:
                     parts[:, i] *= same
             score = parts[:, 0] + parts[:, 1] if len(fixed) == 2 else parts.sum(axis=1)
-            return _divided(score, same_total or totals.take(rows))
+            return _divided(score, same_total or totals.take(row_of.of(where)))
 
         return BoundScore(one, many, many)
 
-    def _bind_shape(
-        self, chosen: list[int], added: list[IntArray], offered: IntArray
-    ) -> BoundScore:
+    def _bind_shape(self, c: int, chosen: list[int], offered: IntArray) -> BoundScore:
         """Return the mean of the shape's scores, over the resources that score at all."""
         table = self._table
         assert table is not None  # only called with a shape
         points: list[int] = table.tolist()
+        row_of, row_list = self._shares.row_of, self._shares.row_list
+        after, added = self._shares.after(c), self._shares.added(c)
         singles = [
-            (self._share_of[k], added[i].tolist(), offered[:, i].tolist())
+            (self._shares.of_node[k], added[:, k].tolist(), offered[:, i].tolist())
             for i, k in enumerate(chosen)
         ]
-        row_of, row_list, share_of_all = self._row_of, self._row_list, self._share
 
         def one(n: int) -> int:
             row = row_list[n]
@@ -173,11 +138,10 @@ class AllocationScore:
             return (2 * score + total) // (2 * total) if total else 0
 
         def many(where: Where) -> IntArray:
-            rows, shares_now = row_of.of(where), share_of_all.of(where)
+            rows, percent = row_of.of(where), after(where) >> SHIFT_ARRAY
             score, total = np.zeros_like(rows), np.zeros_like(rows)
             for i, k in enumerate(chosen):
-                percent = (shares_now[:, k] + added[i].take(rows)) >> SHIFT
-                point = table.take(np.minimum(percent, 100))
+                point = table.take(percent[:, k])
                 weight = np.where(point > 0, offered[:, i].take(rows), 0)
                 score += weight * point
                 total += weight

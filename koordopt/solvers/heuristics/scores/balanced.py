@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from koordopt.models.arrays import IntArray
 from koordopt.solvers.heuristics.changes import Where
-from koordopt.solvers.heuristics.fixed import SHIFT, share_up, shares
+from koordopt.solvers.heuristics.fixed import SHIFT
 from koordopt.solvers.heuristics.plugins import BEST, BoundScore
-from koordopt.solvers.heuristics.scores.shares import NATIVE, UseOf
+from koordopt.solvers.heuristics.scores.shares import FULL, NATIVE, NodeShares
 from koordopt.solvers.heuristics.state import PlacementState
 
-_FULL = 100 << SHIFT
 # As arrays: NumPy takes longer over a Python integer than over the sum.
-_TWICE_FULL, _SHIFT_AND_HALF = np.array(2 * _FULL), np.array(SHIFT + 1)
+_TWICE_FULL, _SHIFT_AND_HALF = np.array(2 * FULL), np.array(SHIFT + 1)
 
 
 class BalancedScore:
@@ -28,6 +27,9 @@ class BalancedScore:
         The state that is scored.
     resources
         Names of the resources.
+    is_free
+        Whether to reckon with free room, as another score does, instead of use: how far they are
+        apart is the same.
 
     Notes
     -----
@@ -40,66 +42,45 @@ class BalancedScore:
     name = "NodeResourcesBalancedAllocation"
     best = BEST
 
-    def __init__(self, state: PlacementState, resources: Sequence[str]) -> None:
-        self._uses = [UseOf(state, name, with_defaults=False) for name in resources]
-        shapes = state.shapes(tuple(use.resource for use in self._uses))
-        self._rows, self._row_of, self._row_list = shapes.rows, shapes.of_node, shapes.of_node_list
-        self._capacities = shapes.row_lists
-        columns = [shares(use.all_used(), use.capacity, up=True) for use in self._uses]
-        self._share = state.changes.track(np.stack(columns, axis=1))
-        self._share_of: list[list[int]] = [column.tolist() for column in columns]
-        self._columns = [
-            (use.column, use.is_free, share_of)
-            for use, share_of in zip(self._uses, self._share_of, strict=True)
-        ]
-        self._full = np.full((len(self._row_list), 2), _FULL)
-
-    def refresh(self, n: int) -> None:
-        """Take note that the pods of node ``n`` changed."""
-        now, capacities = self._share.now, self._capacities[self._row_list[n]]
-        for k, (column, is_free, share_of) in enumerate(self._columns):
-            capacity, amount = capacities[k], column[n]
-            share = share_up(capacity - amount if is_free else amount, capacity)
-            share_of[n] = share
-            now[n, k] = share
+    def __init__(self, state: PlacementState, resources: Sequence[str], *, is_free: bool) -> None:
+        self._shares = NodeShares.of(state, resources, with_defaults=False, is_free=is_free)
+        self.refresh = self._shares.refresh
 
     def bind(self, c: int) -> BoundScore | None:
         """Return the score for class ``c``; None where the pod asks for nothing that counts."""
-        asked = [use.asked(c) for use in self._uses]
+        shares = self._shares
+        asked = [use.asked(c) for use in shares.uses]
         if not any(asked):
             return None
         chosen = [
             k
-            for k, use in enumerate(self._uses)
+            for k, use in enumerate(shares.uses)
             if (use.resource in NATIVE or asked[k] > 0) and use.capacity.any()
         ]
-        added = [shares(asked[k], self._rows[:, k], up=True) for k in chosen]
-        if len(chosen) == 2 and (self._rows[:, chosen] > 0).all():
-            return self._bind_pair(chosen, added)
-        return self._bind_many(chosen, added)
+        if len(chosen) == 2 and (shares.capacities[:, chosen] > 0).all():
+            return self._bind_pair(c, *chosen)
+        return self._bind_many(c, chosen)
 
-    def _bind_pair(self, chosen: list[int], added: list[IntArray]) -> BoundScore:
+    def _bind_pair(self, c: int, first: int, second: int) -> BoundScore:
         """Return the score over two resources that every node offers."""
-        first_of, second_of = (self._share_of[k] for k in chosen)
-        plus_of = np.stack(added, axis=1)
-        more_of: list[int] = added[0].tolist()
-        other_of: list[int] = added[1].tolist()
-        columns = None if chosen == list(range(len(self._uses))) else chosen
-        share_of, row_of, row_list = self._share, self._row_of, self._row_list
-        full = self._full
+        shares, after, added = self._shares, self._shares.after(c), self._shares.added(c)
+        first_of, second_of = shares.of_node[first], shares.of_node[second]
+        more_of: list[int] = added[:, first].tolist()
+        other_of: list[int] = added[:, second].tolist()
+        row_list = shares.row_list
+        # How far apart use is, free room is.
+        limited: Callable[[int, int], int] = max if shares.is_free else min
+        bound = 0 if shares.is_free else FULL
 
         def one(n: int) -> int:
             row = row_list[n]
             a, b = first_of[n] + more_of[row], second_of[n] + other_of[row]
-            apart = (a if a < _FULL else _FULL) - (b if b < _FULL else _FULL)
-            return (2 * _FULL - abs(apart)) >> (SHIFT + 1)
+            apart = limited(a, bound) - limited(b, bound)
+            return (2 * FULL - abs(apart)) >> (SHIFT + 1)
 
         def many(where: Where) -> IntArray:
-            parts = plus_of.take(row_of.of(where), axis=0)
-            shares_now = share_of.of(where)
-            parts += shares_now if columns is None else shares_now[:, columns]
-            np.minimum(parts, full[: len(parts)], out=parts)
-            apart: IntArray = parts[:, 0] - parts[:, 1]
+            parts = after(where)
+            apart: IntArray = parts[:, first] - parts[:, second]
             np.abs(apart, out=apart)
             np.subtract(_TWICE_FULL, apart, out=apart)
             apart >>= _SHIFT_AND_HALF
@@ -107,22 +88,25 @@ class BalancedScore:
 
         return BoundScore(one, many, many)
 
-    def _bind_many(self, chosen: list[int], added: list[IntArray]) -> BoundScore:
+    def _bind_many(self, c: int, chosen: list[int]) -> BoundScore:
         """Return the score over any number of resources.
 
         The same operations in the same order on floats, so Python and NumPy agree to the bit.
         """
-        offered = [self._rows[:, k] > 0 for k in chosen]
-        share_of_all, row_of, row_list = self._share, self._row_of, self._row_list
+        shares, after, added = self._shares, self._shares.after(c), self._shares.added(c)
+        row_of, row_list = shares.row_of, shares.row_list
+        limited: Callable[[int, int], int] = max if shares.is_free else min
+        bound = 0 if shares.is_free else FULL
+        offered = [shares.capacities[:, k] > 0 for k in chosen]
         singles = [
-            (self._share_of[k], plus.tolist(), has.tolist())
-            for k, plus, has in zip(chosen, added, offered, strict=True)
+            (shares.of_node[k], added[:, k].tolist(), has.tolist())
+            for k, has in zip(chosen, offered, strict=True)
         ]
 
         def one(n: int) -> int:
             row = row_list[n]
             parts = [
-                min(share_of[n] + plus[row], _FULL) / _FULL
+                limited(share_of[n] + plus[row], bound) / FULL
                 for share_of, plus, has in singles
                 if has[row]
             ]
@@ -134,12 +118,11 @@ class BalancedScore:
             return math.floor((1.0 - math.sqrt(square / count)) * 100.0)
 
         def many(where: Where) -> IntArray:
-            rows, shares_now = row_of.of(where), share_of_all.of(where)
+            rows, values = row_of.of(where), after(where)
             parts, masks = [], []
-            for k, plus, has in zip(chosen, added, offered, strict=True):
-                share = shares_now[:, k]
+            for k, has in zip(chosen, offered, strict=True):
                 mask = has.take(rows)
-                parts.append(np.where(mask, np.minimum(share + plus.take(rows), _FULL) / _FULL, 0))
+                parts.append(np.where(mask, values[:, k] / FULL, 0))
                 masks.append(mask)
             count = np.maximum(np.sum(masks, axis=0), 1)
             total, square = np.zeros(len(rows)), np.zeros(len(rows))

@@ -48,6 +48,7 @@ class CardView:
         axis = state.problem.snapshot.resource_index
         self._cpu, self._memory = axis[keys.RESOURCE_CPU], axis[keys.RESOURCE_MEMORY]
         self._model = np.zeros(len(self.has_cards), dtype=np.int64)
+        self._requests: dict[int, Request | None] = {}
         self.mix = self._pending()
 
     def nodes(self, chosen: IntArray) -> NodeCards:
@@ -57,16 +58,17 @@ class CardView:
         return NodeCards(
             cpu=np.maximum(free[self._cpu][chosen], 0),
             memory=np.maximum(free[self._memory][chosen], 0),
-            cards=cards.clip(0, WHOLE, out=cards),
+            cards=np.minimum(np.maximum(cards, 0), WHOLE),
             model=self._model[chosen],
         )
 
     def request(self, c: int) -> Request | None:
         """Return the request of class ``c``; None where it takes shares of several cards."""
-        cpu, memory, count, share = self._shape(c)
-        if count > 1 and share < WHOLE:
-            return None
-        return Request(cpu, memory, count, share)
+        if c not in self._requests:
+            cpu, memory, count, share = self._shape(c)
+            is_one_kind = count <= 1 or share == WHOLE
+            self._requests[c] = Request(cpu, memory, count, share) if is_one_kind else None
+        return self._requests[c]
 
     def _shape(self, c: int) -> tuple[int, int, int, int]:
         """Return CPU, memory, cards and thousandths of each that class ``c`` asks for."""

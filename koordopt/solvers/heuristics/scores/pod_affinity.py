@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
 
 import numpy as np
 
@@ -40,8 +39,13 @@ class PodAffinityScore:
         domains = state.domains_of[preferred[0][0]]
         if domains.count <= FEW and all(each is domains for each in self.domains(c)):
             # One key with few domains: they say it all.
-            share = self.shares(self.values(c), domains.of_nodes(feasible).tolist())
-            return None if share is None else domains.scores_over(tuple(share))
+            values = self.values(c)
+            known: list[int] = np.flatnonzero(domains.of_nodes(feasible)).tolist()
+            points = self.points([values[d] for d in known])
+            if points is None:
+                return None
+            of_domain = dict(zip(known, points, strict=True))
+            return domains.scores_over(tuple(of_domain.get(d, 0) for d in range(len(values))))
         total = np.zeros(len(feasible), dtype=np.int64)
         for j, weight in preferred:
             by_domain = np.append(weight * state.counts_array(j), 0)
@@ -67,18 +71,15 @@ class PodAffinityScore:
                 found[d] += weight * count
         return found
 
-    @staticmethod
-    def shares(values: Sequence[int], among: Sequence[bool]) -> list[int] | None:
-        """Return the score of each domain; None where all ``among`` get the same.
+    def points(self, values: Sequence[int]) -> list[int] | None:
+        """Return the scores of feasible domains by their sums; None where all get the same.
 
-        The same operations on floats as for all nodes; domains not ``among`` get 0.
+        The same operations on floats as for nodes.
         """
-        chosen = list(compress(values, among))
-        least, largest = min(chosen, default=0), max(chosen, default=0)
-        if least == largest:
+        if not values:
             return None
-        width = largest - least
-        return [
-            int(100.0 * ((value - least) / width)) if counts else 0
-            for value, counts in zip(values, among, strict=True)
-        ]
+        least = min(values)
+        width = max(values) - least
+        if not width:
+            return None
+        return [int(100.0 * ((value - least) / width)) for value in values]
