@@ -98,8 +98,10 @@ def take_back(problem, first, then):
         greedy.place_unit(unit)
     mark, before = greedy.placed, everything(greedy)
     for unit in units[first : first + then]:
+        tried = greedy.placed
         if not unit.is_single:
-            greedy.try_members(unit, greedy.placed)
+            greedy.try_members(unit, tried)
+            greedy.roll_back(tried)  # no pod is placed twice
         greedy.place_unit(unit)
     greedy.roll_back(mark)
     assert everything(greedy) == before

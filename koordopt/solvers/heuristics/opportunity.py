@@ -17,8 +17,8 @@ The greedy fast path charges every placement its opportunity cost on the node, t
     for classes of several cards, the node's places for them that go, at the probability that they
     will be missed: the protection level of Littlewood's rule, with Poisson demand.
 
-The sum is rounded up to steps of 40: nodes of nearly equal cost tie, and a fixed order among them
-keeps the last nodes whole. A pattern spoilt is spoilt for good, while fragmentation is partly the
+The sum is rounded up to steps of 40: nodes of nearly equal cost tie, and other scores, or a fixed
+order, decide between them. A pattern spoilt is spoilt for good, while fragmentation is partly the
 same loss once more: hence the weights. They were set once, on a few seeds of the `openb` benchmark,
 lie on a broad plateau, and depend on no workload.
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,6 +95,9 @@ def test_one_node_scores_as_it_does_among_many(problem, placed):
             values = bound.many(nodes)
             assert values.tolist() == [bound.one(n) for n in nodes.tolist()]
             assert values.tolist() == bound.many(None)[nodes].tolist()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(module, "ROWS_AT_ONCE", 1)
+                assert values.tolist() == bound.many(nodes).tolist()
             assert ((values >= 0) & (values <= score.best)).all()
 
 

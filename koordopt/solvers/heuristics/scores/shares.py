@@ -102,6 +102,7 @@ class NodeShares:
     def __init__(self, state: PlacementState, uses: Sequence[UseOf], *, is_free: bool) -> None:
         self.uses = uses
         self.is_free = is_free
+        self._changes = state.changes
         shapes = state.shapes(tuple(use.resource for use in uses))
         self.capacities, self.row_of = shapes.rows, shapes.of_node
         self.row_list, self._capacity_lists = shapes.of_node_list, shapes.row_lists
@@ -119,7 +120,8 @@ class NodeShares:
         # Free room is never above its capacity nor use below 0, so one bound is enough.
         self._bound = np.full_like(self._now.now, 0 if is_free else FULL)
         self._added: dict[int, IntArray] = {}
-        self._last: tuple[slice, IntArray, IntArray] | None = None
+        # What was asked for last, at which length of the change log, for whom, and the answer.
+        self._last: tuple[Where, int, IntArray, IntArray] | None = None
 
     @classmethod
     def of(
@@ -168,20 +170,20 @@ class NodeShares:
         """Return what gives the shares once a pod of class ``c`` is there, within 0 and 100.
 
         It is given nodes, and returns an array of shape ``(nodes, resources)`` that is not to be
-        changed: two scores that ask about the same part of the log get one array.
+        changed: two scores that ask one after the other about the same nodes get one array.
         """
         plus_of, row_of, now, bound = self.added(c), self.row_of, self._now, self._bound
         limited: Callable[..., IntArray] = np.maximum if self.is_free else np.minimum
+        changes = self._changes
 
         def after(where: Where) -> IntArray:
-            last = self._last
-            if last is not None and last[0] is where and last[1] is plus_of:
-                return last[2]
+            length, last = changes.length, self._last
+            if last and last[0] is where and last[1] == length and last[2] is plus_of:
+                return last[3]
             parts = plus_of.take(row_of.of(where), axis=0)
             parts += now.of(where)
             limited(parts, bound[: len(parts)], out=parts)
-            if isinstance(where, slice):
-                self._last = (where, plus_of, parts)
+            self._last = (where, length, plus_of, parts)
             return parts
 
         return after
