@@ -128,6 +128,7 @@ _FAULTS: dict[str, tuple[str, ...]] = {
         f"{_ADMIT}test_children_never_exceed_the_parent",
         f"{_QUOTAS}test_c10_children_together_stay_within_the_parent",
         f"{_QUOTAS}test_c10_runtime_of_children_never_sums_to_more_than_the_parent",
+        f"{_QUOTAS}test_c10_a_quota_that_its_parent_keeps_short_names_the_parent",
     ),
     "C11": (
         f"{_QUOTAS}test_c11_pod_is_bound_in_the_cycle_after_its_runtime_rose",
