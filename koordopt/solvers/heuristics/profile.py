@@ -20,7 +20,7 @@ DEFAULT_WEIGHTS: Mapping[str, int] = MappingProxyType(
         "NodeResourcesFit": 1,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
-        "OpportunityCost": 100,
+        "OpportunityCost": 10,
         "ExpectedFragmentation": 0,
     }
 )

@@ -26,7 +26,7 @@ from koordopt.solvers.heuristics.scores.card_score import CardScore
 from koordopt.solvers.heuristics.scores.fragmentation import FragmentationScore
 from koordopt.solvers.heuristics.scores.images import ImageScore
 from koordopt.solvers.heuristics.scores.normalised import NodeAffinityScore, TaintScore
-from koordopt.solvers.heuristics.scores.opportunity import OpportunityScore
+from koordopt.solvers.heuristics.scores.opportunity import OpportunityScore, SilentOnCards
 from koordopt.solvers.heuristics.scores.pod_affinity import PodAffinityScore
 from koordopt.solvers.heuristics.scores.spread import SpreadScore
 from koordopt.solvers.heuristics.state import PlacementState
@@ -109,10 +109,18 @@ def _local_scores(
             is_free=profile.fit_strategy == "LeastAllocated",
         ),
     }
-    if cards.has_cards.any():
-        builders[FragmentationScore.name] = lambda: FragmentationScore(state, cards)
-        builders[OpportunityScore.name] = lambda: OpportunityScore(state, cards)
-    return _weighted(builders, profile)
+    resources = _weighted(builders, profile)
+    if not cards.has_cards.any():
+        return resources
+    of_cards: dict[str, Callable[[], LocalScore]] = {
+        FragmentationScore.name: lambda: FragmentationScore(state, cards),
+        OpportunityScore.name: lambda: OpportunityScore(state, cards),
+    }
+    scores = _weighted(of_cards, profile)
+    for score, _ in scores:
+        if isinstance(score, OpportunityScore):
+            resources = tuple((SilentOnCards(r, score, state), weight) for r, weight in resources)
+    return resources + scores
 
 
 def _global_scores(state: PlacementState, profile: Profile) -> tuple[tuple[GlobalScore, int], ...]:

@@ -152,11 +152,23 @@ def test_prices_met_again_after_an_undo_are_new_ones(monkeypatch):
         pipeline.undo()
 
 
-def test_resources_decide_between_nodes_of_equal_cost_and_no_others():
+@pytest.mark.parametrize("name", ["NodeResourcesFit", "NodeResourcesBalancedAllocation"])
+def test_scores_of_resources_are_silent_about_cards(name):
+    """About pods that ask for them, and about nodes that have them."""
+    problem = cluster(*several(1, 2), make_pod("p", requests={"cpu": "1"}), plain=1)
+    pipeline = Pipeline(problem, Profile(weights={name: 1, "OpportunityCost": 1}))
+    (resources, _), _ = pipeline.plugins.local_scores
+    assert resources.bind(class_index(problem, "g1-00")) is None
+    found = resources.bind(class_index(problem, "p")).many(None)
+    assert found[:2].tolist() == [0, 0]
+    assert found[2] > 0
+
+
+def test_a_service_leaves_processors_to_cards_that_need_them():
     """A pod without cards takes the fuller of the nodes without, rather than an empty one with."""
     old = make_pod("old", node="plain0", requests={"cpu": "7"})
     problem = cluster(*several(1, 4, "4"), make_pod("p", requests={"cpu": "1"}), old, plain=1)
-    for weights, best in (({}, "a"), ({"OpportunityCost": 100}, "plain0")):
+    for weights, best in (({}, "a"), ({"OpportunityCost": 10}, "plain0")):
         pipeline = Pipeline(problem, Profile(weights={"NodeResourcesFit": 1, **weights}))
         n = pipeline.best_node(class_index(problem, "p"))
         assert problem.snapshot.nodes.names[n] == best

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from koordopt.models.arrays import IntArray
+from koordopt.models.arrays import BoolArray, IntArray
 from koordopt.solvers.heuristics.filters.cards import CardFilter
 from koordopt.solvers.heuristics.fragmentation import CardRequest, NodeCards
 from koordopt.solvers.heuristics.opportunity import (
@@ -17,7 +17,7 @@ from koordopt.solvers.heuristics.opportunity import (
     outlook,
     scarcity,
 )
-from koordopt.solvers.heuristics.plugins import BoundScore
+from koordopt.solvers.heuristics.plugins import BoundScore, LocalScore
 from koordopt.solvers.heuristics.scores.card_score import CardScore
 from koordopt.solvers.heuristics.state import PlacementState
 
@@ -94,6 +94,21 @@ class OpportunityScore(CardScore):
         bound = super().bind(c)
         return None if bound is None else replace(bound, epoch=self._epoch)
 
+    @property
+    def is_active(self) -> bool:
+        """Whether there are cards, and pending pods that ask for them."""
+        return self._ahead is not None
+
+    @property
+    def has_cards(self) -> BoolArray:
+        """Nodes with known cards, shape ``(N,)``."""
+        return self._view.has_cards
+
+    def takes_cards(self, c: int) -> bool:
+        """Return whether class ``c`` asks for cards in a way that has a cost."""
+        request = self._view.request(c)
+        return request is not None and request.count > 0
+
     def _epoch(self) -> int:
         return self._prices[-1].epoch
 
@@ -110,3 +125,56 @@ class OpportunityScore(CardScore):
             return np.concatenate(scores), np.concatenate(cards)
         cost, card = opportunity_cost(nodes, request, ahead, self._prices[-1].scarcity)
         return np.minimum(np.maximum(FREE - cost, 0), self.best), card
+
+
+class SilentOnCards:
+    """A score of resources, without a say about pods that ask for cards, and nodes that have them.
+
+    Parameters
+    ----------
+    score
+        The score.
+    priced
+        Speaks in its stead.
+    state
+        The state that is scored.
+
+    Notes
+    -----
+    Which of two nodes of equal cost has more free must not decide: they are to fill up in their
+    fixed order, so that the last ones stay whole. Where no class has a cost, ``score`` speaks as
+    ever. A pod without cards gets 0 on nodes with cards, and so goes to one without where it can.
+    """
+
+    def __init__(self, score: LocalScore, priced: OpportunityScore, state: PlacementState) -> None:
+        self.name, self.best = score.name, score.best
+        self.refresh = score.refresh
+        self._score, self._priced = score, priced
+        self._counts = state.changes.track((~priced.has_cards).astype(np.int64))
+
+    def bind(self, c: int) -> BoundScore | None:
+        """Return the score for class ``c``; None where all nodes get the same."""
+        bound, counts = self._score.bind(c), self._counts
+        if bound is None or not self._priced.is_active:
+            return bound
+        if self._priced.takes_cards(c) or not counts.now.any():
+            return None
+        one_of, many_of, recent_of = bound.one, bound.many, bound.recent
+        counts_of: list[int] = counts.now.tolist()
+
+        def many(nodes: IntArray | None) -> IntArray:
+            values = many_of(nodes)
+            values *= counts.of(nodes)
+            return values
+
+        def recent(part: slice) -> IntArray:
+            assert recent_of is not None
+            values = recent_of(part)
+            values *= counts.of(part)
+            return values
+
+        return BoundScore(
+            lambda n: one_of(n) if counts_of[n] else 0,
+            many,
+            None if recent_of is None else recent,
+        )
