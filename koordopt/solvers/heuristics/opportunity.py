@@ -373,12 +373,15 @@ def _share_worth(patterns: Floats, shares: Ints, demand: Floats) -> tuple[Floats
 
 
 def _maximise(objective: Floats, matrix: Floats, limits: Floats, most: Floats | None) -> Floats:
-    """Give the row prices of ``max objective @ x, matrix @ x <= limits, 0 <= x <= most``."""
+    """Give the row prices of ``max objective @ x, matrix @ x <= limits, 0 <= x <= most``.
+
+    All are 0 where the solver finds no optimum: without prices fragmentation still decides.
+    """
     most = np.full(objective.size, np.inf) if most is None else most
     bounds = np.stack([np.zeros(objective.size), most], axis=1)
     answer = linprog(-objective, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
     if answer.status != 0:
-        raise ArithmeticError(f"price LP of {matrix.shape}: {answer.message}")
+        return np.zeros(len(limits))
     prices: Floats = np.maximum(-answer.ineqlin.marginals, 0.0)
     return prices
 

@@ -173,3 +173,11 @@ def test_the_cost_of_a_node_depends_on_that_node_alone() -> None:
 def test_a_mix_without_cards_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="no class that asks for cards"):
         outlook(mix((1, 0, 0, 5)), MOST_CARDS)
+
+
+def test_a_price_lp_without_an_optimum_gives_no_prices():
+    """Infeasible limits stand for whatever may go wrong inside the solver."""
+    prices = opportunity._maximise(
+        np.ones(1), np.array([[1.0], [-1.0]]), np.array([1.0, -2.0]), None
+    )
+    assert prices.tolist() == [0.0, 0.0]
