@@ -140,9 +140,6 @@ class Quantity:
         return Quantity(self.nanos - other.nanos, self.style)
 
 
-ZERO: Final = Quantity(0)
-
-
 def parse_quantity(source: str | int | float) -> Quantity:
     """Return the quantity that a manifest's text or number stands for.
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final
 
-import numpy as np
-
 from koordopt.errors import InvalidInputError
 from koordopt.runtime.planner.controllers.owners import TEMPLATE_HASH
 from koordopt.runtime.planner.session import Session, Solved
@@ -100,9 +98,3 @@ def explanations(solved: Solved, pods: Iterable[int]) -> list[dict[str, Any]]:
             }
         )
     return shown
-
-
-def pending_pods(session: Session) -> list[int]:
-    """Return every pod that waits for a node, as indices, ascending."""
-    pods: list[int] = np.asarray(session.problem.pending).tolist()
-    return pods
